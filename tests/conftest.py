@@ -1,0 +1,57 @@
+"""What holds for every test: one thread for arithmetic, no network, Hypothesis's profiles."""
+
+import os
+
+# Before numpy is first imported: threads of the BLAS library on a shared machine cost more than
+# they bring, and make the order of sums, and so the last bits of a score, vary.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import ipaddress
+import socket
+import sys
+from pathlib import Path
+
+from hypothesis import HealthCheck, settings
+
+import mnemon
+
+# A deadline or a "too slow" verdict measures the machine, not the code.
+settings.register_profile(
+    "default",
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile("soak", settings.get_profile("default"), max_examples=5_000)
+settings.load_profile("default")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _refuse_network(event: str, args: tuple[object, ...]) -> None:
+    """Let no test leave this machine: a user's memory needs no network, and neither do tests."""
+    if event != "socket.connect":
+        return
+    connection, address = args
+    assert isinstance(connection, socket.socket)
+    if connection.family not in (socket.AF_INET, socket.AF_INET6):
+        return
+    assert isinstance(address, tuple)
+    if not _is_loopback(str(address[0])):
+        message = f"a test tried to connect to {address[0]}"
+        raise PermissionError(message)
+
+
+# An audit hook, unlike a patched method, can't be got round or forgotten by a test.
+sys.addaudithook(_refuse_network)
+
+
+def pytest_report_header() -> str:
+    """Say which Mnemon is tested: the wheel under build/, or the sources."""
+    return f"mnemon: {Path(mnemon.__file__).parent}"
