@@ -1,0 +1,85 @@
+"""The conversation that ships with Mnemon: what `mnemon demo` replays and asks about.
+
+Written for this project; nobody in it exists.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from importlib import resources
+from typing import Literal
+
+import msgspec
+
+
+@dataclass(frozen=True, slots=True)
+class DemoMessage:
+    """One turn.
+
+    Attributes:
+        id: Unique in the conversation: its session's id, a colon, its number from 1.
+        role: Who speaks, by what may be believed of them.
+        speaker: The speaker's name.
+        at: When it was said, with a time zone; never earlier than the message before.
+        content: The text; some hold code blocks.
+    """
+
+    id: str
+    role: Literal["user", "assistant"]
+    speaker: str
+    at: datetime
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class DemoSession:
+    """One sitting; user and assistant take turns in it, the user first.
+
+    Attributes:
+        id: Unique in the conversation.
+        date: When its first message was said, with a time zone.
+        messages: In order of time.
+    """
+
+    id: str
+    date: datetime
+    messages: tuple[DemoMessage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DemoQuestion:
+    """Something to ask of the memory once the conversation is in it.
+
+    Attributes:
+        question: As the user would put it.
+        answer: What a reader of the whole conversation would say; None where it holds no answer.
+        evidence: The ids of the messages that the answer stands on; empty without an answer.
+        asked_at: When it is asked, after the last message.
+    """
+
+    question: str
+    answer: str | None
+    evidence: tuple[str, ...]
+    asked_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DemoConversation:
+    """A person's talks with an assistant over some months, and questions about them.
+
+    Attributes:
+        owner: The id under which to store it.
+        sessions: In order of time.
+        questions: In the order in which to ask them.
+    """
+
+    owner: str
+    sessions: tuple[DemoSession, ...]
+    questions: tuple[DemoQuestion, ...]
+
+
+def load_conversation() -> DemoConversation:
+    """Read the conversation from the package."""
+    data = resources.files(__name__).joinpath("conversation.json").read_bytes()
+    return msgspec.json.decode(data, type=DemoConversation)
