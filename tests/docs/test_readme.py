@@ -1,0 +1,78 @@
+"""The README and CONTRIBUTING say what is true: their examples run, their commands exist."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mnemon
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = ("README.md", "CONTRIBUTING.md")
+
+
+def _code_blocks(document: str, language: str) -> list[str]:
+    text = (ROOT / document).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def _targets_named(document: str) -> set[str]:
+    text = (ROOT / document).read_text(encoding="utf-8")
+    commands = re.findall(r"`make ([a-z][\w-]*)|^make ([a-z][\w-]*)", text, flags=re.MULTILINE)
+    return {inline or block for inline, block in commands}
+
+
+def _targets_made() -> set[str]:
+    rules = re.findall(r"^([a-z%-]+):", (ROOT / "Makefile").read_text("utf-8"), flags=re.MULTILINE)
+    return set(rules)
+
+
+def test_the_readme_has_a_python_example() -> None:
+    assert len(_code_blocks("README.md", "python")) >= 1
+
+
+@pytest.mark.parametrize("block", _code_blocks("README.md", "python"))
+def test_the_readmes_python_runs(block: str, tmp_path: Path) -> None:
+    program = tmp_path / "example.py"
+    program.write_text(block, encoding="utf-8")
+    # A home of its own: the example must not depend on, or touch, the user's own settings.
+    environment = {
+        "HOME": str(tmp_path),
+        "OMP_NUM_THREADS": "1",
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": str(Path(mnemon.__file__).parents[1]),
+    }
+
+    run = subprocess.run(
+        [sys.executable, "-W", "error", str(program)],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        timeout=60,
+    )
+
+    assert run.returncode == 0, run.stderr
+    assert "metric units" in run.stdout
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_make_command_named_exists(document: str) -> None:
+    named = _targets_named(document)
+
+    assert named
+    plain = {name for name in named if not name.startswith("bench-")}
+    assert plain <= _targets_made()
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_file_linked_exists(document: str) -> None:
+    text = (ROOT / document).read_text(encoding="utf-8")
+    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", text)
+
+    assert [link for link in links if not (ROOT / link).exists()] == []
