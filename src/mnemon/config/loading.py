@@ -1,0 +1,225 @@
+"""Settings from a file, the environment and arguments, each stronger than the one before."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mnemon.config import toml
+from mnemon.config.fields import Scalar, Setting, checked, parsed, settings_of
+from mnemon.config.settings import Settings
+from mnemon.errors import InvalidConfiguration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+FILE_NAME = "mnemon.toml"
+
+ALL: Mapping[str, Setting] = {setting.name: setting for setting in settings_of(Settings)}
+"""Every setting by its name, in the order of the documentation."""
+
+_PREFIX = "MNEMON_"
+_VARIABLES = {setting.variable: setting for setting in ALL.values()}
+_VARIABLES_TOO = {"MNEMON_MODEL": ALL["embedding.model"]}
+
+# What others read from the environment: the key of the store, tests, the model's build.
+_FOREIGN = ("MNEMON_KEY", "MNEMON_TEST_", "MNEMON_MINILM_")
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Settings, and where they came from.
+
+    Attributes:
+        settings: The values in force.
+        origins: For every setting's name "default", "argument", "environment NAME" or
+            "FILE:LINE".
+        file: The file that was read, if any.
+    """
+
+    settings: Settings
+    origins: Mapping[str, str]
+    file: Path | None = None
+
+    def value(self, name: str) -> Scalar:
+        """Return one setting's value by its dotted name."""
+        value: Any = self.settings
+        for part in name.split("."):
+            value = getattr(value, part)
+        checked_value: Scalar = value
+        return checked_value
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    value: Scalar
+    origin: str
+
+
+def load(
+    path: Path | str | None = None,
+    env: Mapping[str, str] | None = None,
+    overrides: Mapping[str, object] | None = None,
+) -> Loaded:
+    """Read the settings.
+
+    Args:
+        path: The file; None for `mnemon.toml` in the working directory or, failing that, the
+            user's configuration folder, either of which may be missing.
+        env: The environment; None for an empty one. Empty variables count as not set.
+        overrides: Arguments by dotted name ("embedding.model"); None stands for not given.
+
+    Raises:
+        InvalidConfiguration: An unknown name, a value of a wrong type or out of range, a file
+            that can't be read.
+    """
+    file = Path(path) if path is not None else find_file()
+    found: dict[str, _Found] = {}
+    if file is not None:
+        found |= _from_file(file)
+    found |= _from_environment(env or {})
+    found |= _from_arguments(overrides or {})
+    found["store"] = _store(found.get("store"))
+    origins = {name: found[name].origin if name in found else "default" for name in ALL}
+    return Loaded(_built(found), origins, file)
+
+
+def find_file() -> Path | None:
+    """Return the configuration file that applies, if there is one."""
+    here = Path(FILE_NAME)
+    if here.is_file():
+        return here
+    from platformdirs import user_config_path
+
+    users = user_config_path("mnemon", appauthor=False) / FILE_NAME
+    return users if users.is_file() else None
+
+
+def default_store() -> Path:
+    """Return the store's path where nothing names another."""
+    from platformdirs import user_data_path
+
+    return user_data_path("mnemon", appauthor=False) / "memory.db"
+
+
+def _from_file(file: Path) -> dict[str, _Found]:
+    found: dict[str, _Found] = {}
+    for entry in toml.read(file):
+        source = f"{file}:{entry.line}"
+        if entry.path[0] != "memory":
+            raise InvalidConfiguration(entry.name, "all settings stand under [memory]", source)
+        name = ".".join(entry.path[1:])
+        if entry.is_section and name in ("", *_sections()):
+            continue
+        setting = _setting_in_file(entry, name, source)
+        value = _check(name, setting, entry.value, source)
+        if name == "store":
+            value = _against(file, str(value))
+        found[name] = _Found(value, source)
+    return found
+
+
+def _setting_in_file(entry: toml.Entry, name: str, source: str) -> Setting:
+    if entry.is_section and name not in ALL:
+        raise _unknown(f"[{entry.name}]", [f"[memory.{known}]" for known in _sections()], source)
+    if name in ("", *_sections()):
+        raise InvalidConfiguration(entry.name, "is a section, not a value", source)
+    if name not in ALL:
+        raise _unknown(name, ALL, source)
+    return ALL[name]
+
+
+def _sections() -> set[str]:
+    return {name.rpartition(".")[0] for name in ALL} - {""}
+
+
+def _from_environment(env: Mapping[str, str]) -> dict[str, _Found]:
+    found: dict[str, _Found] = {}
+    given = {name: text for name, text in env.items() if name.startswith(_PREFIX) and text.strip()}
+    # The general names first, so that the exact ones win.
+    for name in sorted(given, key=lambda name: name in _VARIABLES):
+        if name.startswith(_FOREIGN):
+            continue
+        setting = _VARIABLES.get(name) or _VARIABLES_TOO.get(name)
+        if setting is None:
+            raise _unknown(name, (*_VARIABLES, *_VARIABLES_TOO), "environment")
+        try:
+            value = parsed(setting, given[name])
+        except ValueError as error:
+            raise InvalidConfiguration(name, str(error), "environment") from None
+        found[setting.name] = _Found(value, f"environment {name}")
+    return found
+
+
+def _from_arguments(overrides: Mapping[str, object]) -> dict[str, _Found]:
+    found: dict[str, _Found] = {}
+    for name, value in overrides.items():
+        if value is None:
+            continue
+        if name not in ALL:
+            raise _unknown(name, ALL, "argument")
+        found[name] = _Found(_check(name, ALL[name], value, "argument"), "argument")
+    return found
+
+
+def _check(name: str, setting: Setting, value: object, source: str) -> Scalar:
+    try:
+        return checked(setting, value)
+    except ValueError as error:
+        raise InvalidConfiguration(name, str(error), source) from None
+
+
+def _store(found: _Found | None) -> _Found:
+    """Return where the store is: as found, the user's home folder spelled out, or the default."""
+    if found is None or not found.value:
+        return _Found(str(default_store()), "default")
+    store = str(found.value)
+    return found if _is_url(store) else _Found(str(Path(store).expanduser()), found.origin)
+
+
+def _against(file: Path, store: str) -> str:
+    """Resolve a store's relative path against the folder of the file that names it."""
+    if not store or _is_url(store):
+        return store
+    return str(file.parent / Path(store).expanduser())
+
+
+def _is_url(store: str) -> bool:
+    return "://" in store or store.startswith(":")  # ":memory:"
+
+
+def _unknown(name: str, known: Iterable[str], source: str) -> InvalidConfiguration:
+    near = nearest(name, known)
+    hint = f"; did you mean {near}?" if near else "; `mnemon config show` lists all there are"
+    if name.rpartition(".")[2] in ("api_key", "password", "token"):
+        hint = "; keys come from the environment: name the variable in chat.api_key_env"
+    return InvalidConfiguration(name, "there is no such setting" + hint, source)
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that a wrong one was probably meant for."""
+    from difflib import get_close_matches
+
+    names = list(known)
+    last = {other.rpartition(".")[2]: other for other in reversed(names)}
+    # A right name in the wrong section is nearer than a similar one in the right section.
+    if name.rpartition(".")[2] in last:
+        return last[name.rpartition(".")[2]]
+    return next(iter(get_close_matches(name, names, n=1)), None)
+
+
+def _built(found: Mapping[str, _Found]) -> Settings:
+    """Put the values found into the frozen settings; they are of the right types by now."""
+    top: dict[str, Any] = {}
+    below: dict[str, dict[str, Any]] = {}
+    for name, item in found.items():
+        section, _, field = name.rpartition(".")
+        (below.setdefault(section, {}) if section else top)[field] = item.value
+    settings = Settings(**top)
+    sections: dict[str, Any] = {
+        section: dataclasses.replace(getattr(settings, section), **values)
+        for section, values in below.items()
+    }
+    return dataclasses.replace(settings, **sections)

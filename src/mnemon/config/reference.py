@@ -1,0 +1,87 @@
+"""The table of settings in the documentation, and the values in force for people to read."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mnemon.config.loading import ALL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mnemon.config.fields import Scalar, Setting
+    from mnemon.config.loading import Loaded
+
+_HEAD = (
+    "| setting | type | default | range | profile | what it is |\n"
+    "|---|---|---|---|---|---|\n"
+)  # fmt: skip
+_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]*:[^/@\s]*(?=@)|(?<=[?&]password=)[^&\s]*")
+
+
+@dataclass(frozen=True, slots=True)
+class InForce:
+    """One setting as it is in force.
+
+    Attributes:
+        name: Below `[memory]`, with dots.
+        value: Its value, secrets masked.
+        origin: Where it came from.
+        note: Why it has no effect, "" where it has.
+    """
+
+    name: str
+    value: Scalar
+    origin: str
+    note: str
+
+
+def in_force(loaded: Loaded) -> Iterator[InForce]:
+    """Yield every setting with its value and where it came from."""
+    for name, setting in ALL.items():
+        value = masked(loaded.value(name))
+        yield InForce(name, value, loaded.origins[name], setting.about.note)
+
+
+def masked(value: Scalar) -> Scalar:
+    """Hide the credentials of a URL."""
+    return _CREDENTIALS.sub("***", value) if isinstance(value, str) else value
+
+
+def markdown() -> str:
+    """Return the table of all settings."""
+    return _HEAD + "".join(_row(setting) for setting in ALL.values())
+
+
+def _row(setting: Setting) -> str:
+    about = setting.about
+    what = about.description + (f" ({about.note})" if about.note else "")
+    cells = (
+        f"`{setting.name}`",
+        setting.type.__name__,
+        about.default or f"`{json.dumps(setting.default)}`",
+        _range(setting),
+        about.profile or "all",
+        what,
+    )
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _range(setting: Setting) -> str:
+    about = setting.about
+    if about.choices:
+        later = f" (later: {', '.join(about.later)})" if about.later else ""
+        return ", ".join(about.choices) + later
+    if about.high == math.inf:
+        return ""
+    return f"{about.low:g} to {about.high:g}"
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.stdout.write(markdown())

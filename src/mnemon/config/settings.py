@@ -1,0 +1,155 @@
+"""Every setting there is, with its default, its range and what it is for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from mnemon.config.fields import NOT_YET, scalar
+
+_COMPANION = {"profile": "companion", "note": "companion only"}
+
+
+def _modifier(value: float, kind: str) -> Any:
+    what = f"how fast {kind} lose strength: 0 never, 1 by `decay_factor`"
+    return scalar(value, what, low=0.0, high=10.0, profile="standard")
+
+
+def _floor(value: float, kind: str) -> Any:
+    what = f"the strength that {kind} never fall under"
+    return scalar(value, what, low=0.0, high=1.0, profile="standard")
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """`[memory.embedding]`: what makes vectors of texts."""
+
+    provider: str = scalar(
+        "local",
+        "what computes the vectors",
+        choices=("local",),
+        later=("ollama", "openai", "sentence-transformers"),
+    )
+    model: str = scalar(
+        "all-MiniLM-L6-v2",
+        "the model's name, or the folder of another local model (`MNEMON_MODEL` sets it too)",
+    )
+    dimension: int = scalar(384, "the length of its vectors", low=1, high=8192)
+    timeout_ms: int = scalar(
+        30_000, "how long to wait for a service", low=1, high=3_600_000, note=NOT_YET
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """`[memory.chat]`: the language model, where there is one."""
+
+    provider: str = scalar(
+        "none",
+        "what answers",
+        choices=("none",),
+        later=("openai", "ollama", "anthropic"),
+    )
+    model: str = scalar("", "the model's name", note=NOT_YET)
+    base_url: str = scalar("", "where the service is", note=NOT_YET)
+    api_key_env: str = scalar(
+        "OPENAI_API_KEY", "the environment variable that holds the key", note=NOT_YET
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Standard:
+    """`[memory.standard]`: the numbers of profile `standard`, its forgetting law above all.
+
+    Strength only ranks in this profile, as a whisper: nothing leaves recall by age.
+    """
+
+    decay_factor: float = scalar(
+        0.95, "what is left of a strength after a day without use", low=0.01, high=1.0,
+        profile="standard",
+    )  # fmt: skip
+    correction_decay_modifier: float = _modifier(0.50, "corrections")
+    correction_importance_floor: float = _floor(0.35, "corrections")
+    identity_decay_modifier: float = _modifier(0.50, "memories of who somebody is")
+    identity_importance_floor: float = _floor(0.35, "memories of who somebody is")
+    preference_decay_modifier: float = _modifier(0.80, "preferences")
+    preference_importance_floor: float = _floor(0.25, "preferences")
+    fact_decay_modifier: float = _modifier(0.70, "facts")
+    fact_importance_floor: float = _floor(0.30, "facts")
+    project_decay_modifier: float = _modifier(0.80, "memories of projects")
+    project_importance_floor: float = _floor(0.10, "memories of projects")
+    event_decay_modifier: float = _modifier(0.70, "events")
+    event_importance_floor: float = _floor(0.10, "events")
+    context_decay_modifier: float = _modifier(1.00, "memories of circumstances")
+    context_importance_floor: float = _floor(0.00, "memories of circumstances")
+    tool_result_decay_modifier: float = _modifier(1.00, "results of tools")
+    tool_result_importance_floor: float = _floor(0.00, "results of tools")
+    summary_decay_modifier: float = _modifier(0.70, "summaries")
+    summary_importance_floor: float = _floor(0.20, "summaries")
+
+    def decay_modifier(self, kind: str) -> float:
+        """Return how fast a kind loses strength.
+
+        Raises:
+            AttributeError: The profile has no such kind.
+        """
+        modifier: float = getattr(self, f"{kind}_decay_modifier")
+        return modifier
+
+    def importance_floor(self, kind: str) -> float:
+        """Return the strength that a kind never falls under.
+
+        Raises:
+            AttributeError: The profile has no such kind.
+        """
+        floor: float = getattr(self, f"{kind}_importance_floor")
+        return floor
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`[memory]`: everything that can be set."""
+
+    profile: str = scalar(
+        "standard",
+        "how memories are made, found and forgotten, for new owners",
+        choices=("standard",),
+        later=("companion", "facts", "chunks", "tiers", "timeline"),
+    )
+    enabled: bool = scalar(True, "whether anything is written")
+    enable_rag: bool = scalar(True, "whether `context` says anything")
+    enable_learning: bool = scalar(True, "whether conversations are learned from, not only logged")
+    store: str = scalar(
+        "",
+        "the file of the store; a relative path counts from the folder of the file it stands in",
+        default="`mnemon/memory.db` in the user's data folder",
+    )
+    rag_limit: int = scalar(5, "how many results `recall` returns (`top_k`)", low=1, high=100)
+    token_budget: int = scalar(
+        2000, "how many tokens recalled texts and a prompt may take", low=0, high=1_000_000
+    )
+    # As long as an import's largest batch may hold the write lock on a slow disk: a guess.
+    busy_timeout_s: float = scalar(
+        10.0, "how long to wait, in seconds, while another process writes", low=0.0, high=3600.0
+    )
+    # The vectors of about 500,000 memories, bits and int8 (432 bytes each).
+    index_cache_mb: int = scalar(
+        256, "how much memory, in MB, the search structures may take", low=1, high=1_000_000
+    )
+    rag_threshold: float = scalar(
+        0.5, "the similarity under which nothing is recalled", low=0.0, high=1.0, **_COMPANION
+    )
+    merge_threshold: float = scalar(
+        0.85, "the similarity over which memories are merged", low=0.0, high=1.0, **_COMPANION
+    )
+    min_importance: float = scalar(
+        0.1, "the strength under which memories fade", low=0.0, high=1.0, **_COMPANION
+    )
+    decay_factor: float = scalar(
+        0.95, "what is left of a strength after a day", low=0.01, high=1.0, **_COMPANION
+    )
+    enable_encryption: bool = scalar(True, "whether contents are encrypted", note=NOT_YET)
+    encryption_key_path: str = scalar("memory_encryption.key", "the file of the key", note=NOT_YET)
+    embedding: Embedding = field(default_factory=Embedding)
+    chat: Chat = field(default_factory=Chat)
+    standard: Standard = field(default_factory=Standard)

@@ -1,0 +1,312 @@
+"""Settings: from the file, the environment and arguments, and what is wrong with them."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemon.config import Loaded, Settings, load
+from mnemon.config.fields import parsed
+from mnemon.config.loading import ALL
+from mnemon.config.reference import in_force, masked
+from mnemon.errors import InvalidConfiguration
+
+# The whole of the sample that the documentation shows.
+SAMPLE = """
+[memory]
+profile = "standard"
+enabled = true
+enable_rag = true
+enable_learning = true
+rag_limit = 5
+rag_threshold = 0.5
+merge_threshold = 0.85
+min_importance = 0.1
+decay_factor = 0.95
+enable_encryption = true
+encryption_key_path = "memory_encryption.key"
+
+[memory.embedding]
+provider = "local"            # local | ollama | openai | sentence-transformers
+model = "all-MiniLM-L6-v2"
+dimension = 384
+timeout_ms = 30000
+
+[memory.chat]
+provider = "none"
+model = ""
+base_url = ""
+api_key_env = "OPENAI_API_KEY"
+"""
+
+
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the tester's own files out."""
+    monkeypatch.chdir(tmp_path)
+    for variable in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "HOME", "USERPROFILE", "LOCALAPPDATA"):
+        monkeypatch.setenv(variable, str(tmp_path / "home"))
+
+
+def written(text: str, name: str = "mnemon.toml") -> Path:
+    file = Path(name).absolute()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def refused(text: str) -> InvalidConfiguration:
+    with pytest.raises(InvalidConfiguration) as caught:
+        load(written(text))
+    return caught.value
+
+
+def without_store(loaded: Loaded) -> Settings:
+    return dataclasses.replace(loaded.settings, store="")
+
+
+def test_with_nothing_set_every_value_is_its_default() -> None:
+    loaded = load()
+    assert without_store(loaded) == Settings()
+    assert set(loaded.origins.values()) == {"default"}
+    assert loaded.file is None
+
+
+def test_the_default_store_is_in_the_users_data_folder(tmp_path: Path) -> None:
+    store = Path(load().settings.store)
+    assert store.parts[-2:] == ("mnemon", "memory.db")
+    assert store.is_relative_to(tmp_path / "home")
+
+
+def test_the_sample_of_the_documentation_works_as_it_stands() -> None:
+    loaded = load(written(SAMPLE))
+    assert without_store(loaded) == Settings()
+    assert loaded.origins["rag_limit"].endswith("mnemon.toml:7")
+    assert loaded.origins["embedding.dimension"].endswith("mnemon.toml:18")
+
+
+def test_a_file_in_the_working_directory_is_found() -> None:
+    written("[memory]\nrag_limit = 7")
+    assert load().settings.rag_limit == 7
+
+
+def test_a_file_in_the_users_configuration_folder_is_found(tmp_path: Path) -> None:
+    from platformdirs import user_config_path
+
+    folder = user_config_path("mnemon", appauthor=False)
+    assert folder.is_relative_to(tmp_path)
+    written("[memory]\nrag_limit = 8", str(folder / "mnemon.toml"))
+    assert load().settings.rag_limit == 8
+
+
+def test_the_working_directory_goes_before_the_users_folder() -> None:
+    from platformdirs import user_config_path
+
+    written(
+        "[memory]\nrag_limit = 8", str(user_config_path("mnemon", appauthor=False) / "mnemon.toml")
+    )
+    written("[memory]\nrag_limit = 7")
+    assert load().settings.rag_limit == 7
+
+
+def test_a_variable_beats_the_file_and_an_argument_beats_both() -> None:
+    file = written("[memory]\nrag_limit = 7\ntoken_budget = 70\nindex_cache_mb = 7")
+    env = {"MNEMON_RAG_LIMIT": "8", "MNEMON_TOKEN_BUDGET": "80"}
+    loaded = load(file, env, {"rag_limit": 9})
+    settings = loaded.settings
+    assert (settings.rag_limit, settings.token_budget, settings.index_cache_mb) == (9, 80, 7)
+    names = ("rag_limit", "token_budget", "index_cache_mb")
+    expected = ["argument", "environment MNEMON_TOKEN_BUDGET", f"{file}:4"]
+    assert [loaded.origins[name] for name in names] == expected
+
+
+def test_two_underscores_in_a_variable_stand_for_the_dot() -> None:
+    env = {"MNEMON_EMBEDDING__MODEL": "/models/other", "MNEMON_STANDARD__FACT_DECAY_MODIFIER": "2"}
+    settings = load(env=env).settings
+    assert settings.embedding.model == "/models/other"
+    assert settings.standard.decay_modifier("fact") == 2.0
+
+
+def test_the_short_variable_for_the_model_yields_to_the_exact_one() -> None:
+    short = {"MNEMON_MODEL": "/models/short"}
+    assert load(env=short).settings.embedding.model == "/models/short"
+    both = {"MNEMON_EMBEDDING__MODEL": "/models/exact", **short}
+    assert load(env=both).settings.embedding.model == "/models/exact"
+
+
+def test_an_empty_variable_counts_as_not_set() -> None:
+    loaded = load(env={"MNEMON_RAG_LIMIT": "", "MNEMON_STORE": " "})
+    assert loaded.origins["rag_limit"] == "default"
+    assert loaded.settings.store.endswith("memory.db")
+
+
+def test_variables_of_others_are_left_alone() -> None:
+    env = {"MNEMON_KEY": "k", "MNEMON_TEST_POSTGRES": "p", "MNEMONIC": "x", "PATH": "/bin"}
+    assert without_store(load(env=env)) == Settings()
+
+
+def test_an_argument_of_none_is_no_argument() -> None:
+    assert load(overrides={"rag_limit": None}).origins["rag_limit"] == "default"
+
+
+def test_a_relative_store_counts_from_the_folder_of_its_file(tmp_path: Path) -> None:
+    file = written('[memory]\nstore = "data/m.db"', "elsewhere/mnemon.toml")
+    assert load(file).settings.store == str(tmp_path / "elsewhere" / "data" / "m.db")
+
+
+@pytest.mark.parametrize("store", ["postgresql://host/db", ":memory:"])
+def test_a_store_that_is_no_path_stays_as_it_is(store: str) -> None:
+    assert load(written(f'[memory]\nstore = "{store}"')).settings.store == store
+
+
+def test_the_home_folder_is_spelled_out(tmp_path: Path) -> None:
+    assert load(overrides={"store": "~/m.db"}).settings.store == str(tmp_path / "home" / "m.db")
+
+
+def test_an_unknown_name_is_an_error_with_its_line_and_the_nearest_name() -> None:
+    error = refused("[memory]\n\nrag_limt = 5")
+    assert error.name == "rag_limt"
+    assert "did you mean rag_limit?" in error.problem
+    assert error.source is not None
+    assert error.source.endswith("mnemon.toml:3")
+
+
+def test_a_right_name_in_the_wrong_section_is_told_its_place() -> None:
+    assert "did you mean embedding.dimension?" in refused("[memory]\ndimension = 3").problem
+
+
+def test_an_unknown_section_is_told_the_nearest() -> None:
+    error = refused("[memory]\nenabled = true\n[memory.embeding]\nmodel = 'x'")
+    assert "did you mean [memory.embedding]?" in error.problem
+    assert str(error.source).endswith(":3")
+
+
+def test_a_setting_outside_of_memory_is_an_error() -> None:
+    assert "under [memory]" in refused("rag_limit = 5").problem
+
+
+def test_an_unknown_variable_is_told_the_nearest() -> None:
+    with pytest.raises(
+        InvalidConfiguration, match="did you mean MNEMON_EMBEDDING__MODEL"
+    ) as caught:
+        load(env={"MNEMON_EMBEDING__MODEL": "x"})
+    assert caught.value.source == "environment"
+
+
+def test_an_unknown_argument_is_an_error() -> None:
+    with pytest.raises(InvalidConfiguration, match="did you mean rag_limit"):
+        load(overrides={"rag_limits": 1})
+
+
+def test_a_key_in_the_file_is_refused_and_not_repeated() -> None:
+    error = refused("[memory.chat]\napi_key = 'sk-12345'")
+    assert "api_key_env" in error.problem
+    assert "sk-12345" not in str(error)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("rag_limit = 0", "a whole number from 1 to 100, not 0"),
+        ("rag_limit = 101", "a whole number from 1 to 100, not 101"),
+        ("rag_limit = 5.5", "not a number"),
+        ("rag_limit = true", "not true or false"),
+        ('rag_limit = "5"', "not a text"),
+        ("rag_limit = [5]", "not a list"),
+        ("rag_limit = {a = 5}", "not a section"),
+        ("rag_limit = 2024-01-01", "not a date or time"),
+        ("enabled = 1", "true or false, not a whole number"),
+        ("rag_threshold = nan", "a number from 0 to 1, not nan"),
+        ("busy_timeout_s = inf", "a number from 0 to 3600, not inf"),
+        ('profile = "standart"', "one of standard, not 'standart'"),
+        ('profile = "tiers"', "not in this version yet"),
+        ("store = 5", "a text, not a whole number"),
+        ("embedding = 5", "is a section, not a value"),
+    ],
+)
+def test_a_wrong_value_is_an_error_that_says_what_is_allowed(line: str, expected: str) -> None:
+    error = refused(f"[memory]\n{line}")
+    assert expected in error.problem
+    assert str(error.source).endswith("mnemon.toml:2")
+
+
+def test_a_whole_number_will_do_for_a_number() -> None:
+    assert load(written("[memory]\nbusy_timeout_s = 3")).settings.busy_timeout_s == 3.0
+
+
+@pytest.mark.parametrize("text", ["[memory", "[memory]\nrag_limit = ", "[memory]\na = 'x"])
+def test_a_file_that_is_not_toml_is_an_error_with_its_line(text: str) -> None:
+    error = refused(text)
+    assert "is not TOML" in error.problem
+    assert str(error.source).endswith(f"mnemon.toml:{len(text.splitlines())}")
+
+
+def test_a_file_that_is_not_utf8_is_an_error(tmp_path: Path) -> None:
+    file = tmp_path / "mnemon.toml"
+    file.write_bytes(b"\xff\xfe[memory]")
+    with pytest.raises(InvalidConfiguration, match="UTF-8"):
+        load(file)
+
+
+def test_a_missing_file_named_on_purpose_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InvalidConfiguration, match="no such file"):
+        load(tmp_path / "none.toml")
+
+
+def test_quoted_and_dotted_names_keep_their_lines() -> None:
+    error = refused("memory.embedding.'model' = 'x'\nmemory.rag_limit = 0")
+    assert str(error.source).endswith(":2")
+
+
+def test_every_default_lies_in_its_own_range() -> None:
+    for setting in ALL.values():
+        text = str(setting.default)
+        if text:
+            assert parsed(setting, text) == setting.default, setting.name
+
+
+def test_every_setting_is_described_and_every_number_has_a_range() -> None:
+    for setting in ALL.values():
+        assert setting.about.description, setting.name
+        if setting.type in (int, float):
+            assert setting.about.high < float("inf"), setting.name
+
+
+@given(st.sampled_from(sorted(ALL)), st.text(max_size=20))
+def test_any_text_in_a_variable_gives_a_value_of_the_right_type_or_a_clear_error(
+    name: str, text: str
+) -> None:
+    variable = ALL[name].variable
+    try:
+        value = load(env={variable: text}).value(name)
+    except InvalidConfiguration as error:
+        message = str(error)
+        assert message.startswith(f"{variable}: must be")  # noqa: PT017 - the other branch is right too
+    else:
+        assert type(value) is ALL[name].type
+
+
+def test_what_is_in_force_has_every_setting_with_its_origin() -> None:
+    rows = {row.name: row for row in in_force(load(env={"MNEMON_RAG_LIMIT": "6"}))}
+    assert set(rows) == set(ALL)
+    assert (rows["rag_limit"].value, rows["rag_limit"].origin) == (
+        6,
+        "environment MNEMON_RAG_LIMIT",
+    )
+    assert rows["enable_encryption"].note == "not in effect yet"
+    assert rows["rag_threshold"].note == "companion only"
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        ("postgresql://u:secret@host/db", "postgresql://***@host/db"),
+        ("postgresql://host/db?user=u&password=secret", "postgresql://host/db?user=u&password=***"),
+        ("https://host/path", "https://host/path"),
+        ("/home/a@b:c/memory.db", "/home/a@b:c/memory.db"),
+    ],
+)
+def test_credentials_are_not_shown(shown: str, expected: str) -> None:
+    assert masked(shown) == expected
