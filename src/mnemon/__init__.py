@@ -1,0 +1,90 @@
+"""Mnemon: persistent memory for AI assistants and agents.
+
+    from mnemon import Mnemon
+
+    with Mnemon.open("memory.db") as memory:
+        alice = memory.owner("alice")
+        alice.remember("Prefers metric units")
+        print(alice.context("Which units should I use?"))
+
+Names load when they are first used: importing `mnemon` itself loads no model and opens nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mnemon.aio import AsyncMnemon, AsyncOwnerMemory
+    from mnemon.domain.memories import Event, History, Memory, Origin, Page, Source, State, Version
+    from mnemon.domain.messages import Message, Role, Session
+    from mnemon.domain.owners import Statistics
+    from mnemon.domain.recall import Recalled, RecallResult, Score
+    from mnemon.engine import Mnemon
+    from mnemon.errors import MnemonError
+    from mnemon.owner import OwnerMemory
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AsyncMnemon",
+    "AsyncOwnerMemory",
+    "Event",
+    "History",
+    "Memory",
+    "Message",
+    "Mnemon",
+    "MnemonError",
+    "Origin",
+    "OwnerMemory",
+    "Page",
+    "RecallResult",
+    "Recalled",
+    "Role",
+    "Score",
+    "Session",
+    "Source",
+    "State",
+    "Statistics",
+    "Version",
+    "__version__",
+]
+
+_HOME = {
+    "AsyncMnemon": "aio",
+    "AsyncOwnerMemory": "aio",
+    "Event": "domain.memories",
+    "History": "domain.memories",
+    "Memory": "domain.memories",
+    "Message": "domain.messages",
+    "Mnemon": "engine",
+    "MnemonError": "errors",
+    "Origin": "domain.memories",
+    "OwnerMemory": "owner",
+    "Page": "domain.memories",
+    "RecallResult": "domain.recall",
+    "Recalled": "domain.recall",
+    "Role": "domain.messages",
+    "Score": "domain.recall",
+    "Session": "domain.messages",
+    "Source": "domain.memories",
+    "State": "domain.memories",
+    "Statistics": "domain.owners",
+    "Version": "domain.memories",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name at its first use."""
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted(__all__)

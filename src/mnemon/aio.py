@@ -1,0 +1,141 @@
+"""`AsyncMnemon`: the same methods, awaitable; one thin wrapper over the synchronous core."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+from mnemon.engine import Mnemon
+from mnemon.owner import OwnerMemory
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine
+    from types import TracebackType
+    from typing import Self
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_THREADS = 8
+"""Worker threads: a recall computes on one core, a write waits for the disk. A guess."""
+
+
+def _on_engine(
+    method: Callable[Concatenate[Mnemon, P], R],
+) -> Callable[Concatenate[AsyncMnemon, P], Coroutine[Any, Any, R]]:
+    @wraps(method)
+    async def call(self: AsyncMnemon, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await self._run(partial(method, self._engine, *args, **kwargs))
+
+    return call
+
+
+def _on_owner(
+    method: Callable[Concatenate[OwnerMemory, P], R],
+) -> Callable[Concatenate[AsyncOwnerMemory, P], Coroutine[Any, Any, R]]:
+    @wraps(method)
+    async def call(self: AsyncOwnerMemory, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        result: R = await self._run(partial(method, self._memory, *args, **kwargs))
+        return result
+
+    return call
+
+
+class AsyncOwnerMemory:
+    """What one owner remembers, for asynchronous code. See `OwnerMemory`."""
+
+    def __init__(
+        self, memory: OwnerMemory, run: Callable[[Callable[[], Any]], Awaitable[Any]]
+    ) -> None:
+        """Use `AsyncMnemon.owner` to make one."""
+        self._memory = memory
+        self._run = run
+
+    @property
+    def owner_id(self) -> str:
+        """Whose memory it is."""
+        return self._memory.owner_id
+
+    remember = _on_owner(OwnerMemory.remember)
+    learn = _on_owner(OwnerMemory.learn)
+    log = _on_owner(OwnerMemory.log)
+    end_session = _on_owner(OwnerMemory.end_session)
+    recall = _on_owner(OwnerMemory.recall)
+    context = _on_owner(OwnerMemory.context)
+    get = _on_owner(OwnerMemory.get)
+    message = _on_owner(OwnerMemory.message)
+    messages = _on_owner(OwnerMemory.messages)
+    sessions = _on_owner(OwnerMemory.sessions)
+    list = _on_owner(OwnerMemory.list)
+    update = _on_owner(OwnerMemory.update)
+    supersede = _on_owner(OwnerMemory.supersede)
+    forget = _on_owner(OwnerMemory.forget)
+    restore = _on_owner(OwnerMemory.restore)
+    history = _on_owner(OwnerMemory.history)
+    stats = _on_owner(OwnerMemory.stats)
+    export = _on_owner(OwnerMemory.export)
+
+
+class AsyncMnemon:
+    """Persistent memory for asynchronous code: `Mnemon` on worker threads.
+
+    Never blocks the event loop. A call that is cancelled goes on to its end in its thread.
+    """
+
+    def __init__(self, engine: Mnemon) -> None:
+        """Wrap an open `Mnemon`; closing this closes it."""
+        self._engine = engine
+        self._executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="mnemon")
+
+    @classmethod
+    async def open(cls, *args: Any, **options: Any) -> Self:
+        """Open a store; takes what `Mnemon.open` takes."""
+        return cls(await asyncio.to_thread(partial(Mnemon.open, *args, **options)))
+
+    async def _run(self, call: Callable[[], R]) -> R:
+        return await asyncio.get_running_loop().run_in_executor(self._executor, call)
+
+    def owner(self, owner_id: str) -> AsyncOwnerMemory:
+        """Return the memory of one owner."""
+        return AsyncOwnerMemory(self._engine.owner(owner_id), self._run)
+
+    async def close(self) -> None:
+        """Write what waits, and let go of the store."""
+        await self._run(self._engine.close)
+        self._executor.shutdown(wait=False)
+
+    async def __aenter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        await self.close()
+
+    owners = _on_engine(Mnemon.owners)
+    flush = _on_engine(Mnemon.flush)
+    remember = _on_engine(Mnemon.remember)
+    learn = _on_engine(Mnemon.learn)
+    log = _on_engine(Mnemon.log)
+    end_session = _on_engine(Mnemon.end_session)
+    recall = _on_engine(Mnemon.recall)
+    context = _on_engine(Mnemon.context)
+    get = _on_engine(Mnemon.get)
+    message = _on_engine(Mnemon.message)
+    messages = _on_engine(Mnemon.messages)
+    sessions = _on_engine(Mnemon.sessions)
+    list = _on_engine(Mnemon.list)
+    update = _on_engine(Mnemon.update)
+    supersede = _on_engine(Mnemon.supersede)
+    forget = _on_engine(Mnemon.forget)
+    restore = _on_engine(Mnemon.restore)
+    history = _on_engine(Mnemon.history)
+    stats = _on_engine(Mnemon.stats)
+    export = _on_engine(Mnemon.export)

@@ -1,0 +1,168 @@
+"""The one place that wires adapters to services, and reads the environment."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mnemon.adapters.clock import SystemClock
+from mnemon.adapters.embedders.callable import CallableEmbedder
+from mnemon.config import Loaded, Settings, load
+from mnemon.errors import InvalidConfiguration, WrongEmbeddingModel
+from mnemon.owner import Services
+from mnemon.policies.forgetting import Fading
+from mnemon.profiles.standard import HEADINGS, standard
+from mnemon.services.access import Access
+from mnemon.services.change import Changing
+from mnemon.services.context import Contexts
+from mnemon.services.indexing import Indexer
+from mnemon.services.inspect import Inspecting
+from mnemon.services.learn import Learning
+from mnemon.services.recall import Recalling
+from mnemon.services.remember import Remembering
+from mnemon.services.touches import Touches
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike
+
+    from mnemon.ports.clock import Clock
+    from mnemon.ports.embedder import Embedder
+    from mnemon.ports.store import Store
+    from mnemon.ports.tokens import TokenCounter
+    from mnemon.profiles.model import Profile
+
+IN_MEMORY = ":memory:"
+_BYTES_PER_MB = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What an open `Mnemon` consists of."""
+
+    store: Store
+    services: Services
+    touches: Touches
+
+
+def assemble(
+    url: str | os.PathLike[str] | None,
+    *,
+    profile: str | None,
+    embedder: Embedder | Callable[[list[str]], ArrayLike] | None,
+    clock: Clock | None,
+    tokens: TokenCounter | None,
+    config: Loaded | str | os.PathLike[str] | None,
+) -> Parts:
+    """Open a store and put the services around it; see `Mnemon.open`."""
+    settings = _loaded(config, profile).settings
+    clock = clock or SystemClock()
+    chosen = _embedder(embedder, settings)
+    store = open_store(str(url) if url is not None else settings.store, settings)
+    try:
+        _check_model(store, chosen)
+        touches = Touches(store, clock)
+        access = Access(store, clock, profiles(settings), settings.profile, settings.enabled)
+        services = _services(
+            access, Indexer(chosen, tokens or _counter(settings), store), touches, settings
+        )
+    except BaseException:
+        store.close()
+        raise
+    return Parts(store, services, touches)
+
+
+def _services(access: Access, indexer: Indexer, touches: Touches, settings: Settings) -> Services:
+    recalling = Recalling(access, indexer, touches)
+    return Services(
+        remembering=Remembering(access, indexer),
+        learning=Learning(access, indexer, typed=settings.enable_learning),
+        changing=Changing(access, indexer),
+        recalling=recalling,
+        contexts=Contexts(access, indexer, recalling, touches, enabled=settings.enable_rag),
+        inspecting=Inspecting(access),
+    )
+
+
+def profiles(settings: Settings) -> dict[str, Profile]:
+    """Return all profiles by name, with the numbers of the configuration."""
+    own = settings.standard
+    fadings = {
+        kind: Fading(own.decay_modifier(kind), own.importance_floor(kind)) for kind in HEADINGS
+    }
+    return {"standard": standard(own.decay_factor, fadings)}
+
+
+def open_store(url: str, settings: Settings) -> Store:
+    """Open the store that a URL or path names.
+
+    Raises:
+        InvalidConfiguration: There is no such kind of store.
+        StoreUnavailable: It can't be opened.
+        StoreDamaged: It is no store.
+        StoreTooNew: A newer Mnemon wrote it.
+    """
+    from mnemon.adapters.crypto.plain import PlainCipher
+
+    if url == IN_MEMORY:
+        from mnemon.adapters.inmemory.store import InMemoryStore
+
+        return InMemoryStore()
+    scheme, separator, rest = url.partition("://")
+    if separator and scheme != "sqlite":
+        raise InvalidConfiguration(
+            "store", f"there is no store for {scheme}://; give a file's path"
+        )
+    from mnemon.adapters.sqlite.store import SqliteStore
+
+    path = Path(rest if separator else url).expanduser()
+    return SqliteStore.open(
+        path,
+        cipher=PlainCipher(),
+        busy_timeout_s=settings.busy_timeout_s,
+        index_cache_bytes=settings.index_cache_mb * _BYTES_PER_MB,
+    )
+
+
+def _loaded(config: Loaded | str | os.PathLike[str] | None, profile: str | None) -> Loaded:
+    if isinstance(config, Loaded):
+        return config
+    path = None if config is None else Path(config)
+    return load(path, os.environ, {"profile": profile})
+
+
+def _embedder(
+    given: Embedder | Callable[[list[str]], ArrayLike] | None, settings: Settings
+) -> Embedder:
+    if given is None:
+        from mnemon.adapters.embedders.local import LocalEmbedder
+
+        return LocalEmbedder(model_dir=_model_dir(settings))
+    if hasattr(given, "embed"):
+        return given  # type: ignore[return-value]
+    return CallableEmbedder(given)  # type: ignore[arg-type]
+
+
+def _counter(settings: Settings) -> TokenCounter:
+    from mnemon.adapters.embedders.wordpiece import WordPieceCounter
+
+    return WordPieceCounter(model_dir=_model_dir(settings))
+
+
+def _model_dir(settings: Settings) -> Path | None:
+    model = settings.embedding.model
+    return None if model == "all-MiniLM-L6-v2" else Path(model).expanduser()
+
+
+def _check_model(store: Store, embedder: Embedder) -> None:
+    """Refuse a store whose vectors are of another model."""
+    meta = store.meta
+    if meta.embedder is None:
+        return
+    if (meta.embedder, meta.dimension) != (embedder.name, embedder.dimension):
+        raise WrongEmbeddingModel(
+            f"{meta.embedder} ({meta.dimension})", f"{embedder.name} ({embedder.dimension})"
+        )

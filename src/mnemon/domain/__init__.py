@@ -1,0 +1,1 @@
+"""The words of memory as frozen values. Standard library only."""

@@ -1,0 +1,312 @@
+"""`Mnemon`: the memory of many owners."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mnemon import bootstrap
+from mnemon.owner import CONTEXT_TOP_K, DEFAULT_SESSION, TOKEN_BUDGET, TOP_K, OwnerMemory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from datetime import datetime
+    from os import PathLike
+    from types import TracebackType
+    from typing import Self
+
+    from numpy.typing import ArrayLike
+
+    from mnemon.bootstrap import Parts
+    from mnemon.config import Loaded
+    from mnemon.domain.memories import History, Memory, Page
+    from mnemon.domain.messages import Message, Session
+    from mnemon.domain.owners import Statistics
+    from mnemon.domain.recall import Mode, RecallResult
+    from mnemon.ports.clock import Clock
+    from mnemon.ports.embedder import Embedder
+    from mnemon.ports.tokens import TokenCounter
+    from mnemon.services.change import Forgotten
+    from mnemon.services.learn import Learned
+
+
+class Mnemon:
+    """Persistent memory for assistants and agents. Thread-safe.
+
+    Every method of `OwnerMemory` is here too, with the owner named by `owner`.
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        """Use `Mnemon.open` to make one."""
+        self._parts = parts
+
+    @classmethod
+    def open(
+        cls,
+        url: str | PathLike[str] | None = None,
+        *,
+        profile: str | None = None,
+        embedder: Embedder | Callable[[list[str]], ArrayLike] | None = None,
+        clock: Clock | None = None,
+        tokens: TokenCounter | None = None,
+        config: Loaded | str | PathLike[str] | None = None,
+    ) -> Self:
+        """Open a store; a new one is made where there is none.
+
+        Args:
+            url: A file's path, or ":memory:" for a store that ends with the process; None:
+                by the configuration.
+            profile: The profile of new owners; None: by the configuration.
+            embedder: A port, or a function from texts to vectors; None: by the configuration.
+            clock: The time; None: the computer's.
+            tokens: Counts tokens; None: the local embedder's word pieces.
+            config: A configuration file, or one loaded already; None: `mnemon.toml` where it
+                is found, and the environment.
+
+        Raises:
+            InvalidConfiguration: A setting can't be taken.
+            StoreUnavailable: The file can't be opened.
+            StoreDamaged: The file is no store.
+            StoreTooNew: A newer Mnemon wrote it.
+            WrongEmbeddingModel: It was built with another embedder.
+        """
+        return cls(
+            bootstrap.assemble(
+                url, profile=profile, embedder=embedder, clock=clock, tokens=tokens, config=config
+            )
+        )
+
+    def owner(self, owner_id: str) -> OwnerMemory:
+        """Return the memory of one owner, 1 to 256 characters.
+
+        Raises:
+            InvalidInput: That can't be an owner's id.
+        """
+        return OwnerMemory(owner_id, self._parts.services)
+
+    def owners(self) -> list[str]:
+        """Return the ids of all who have something stored, sorted."""
+        return self._parts.store.owners()
+
+    def flush(self) -> None:
+        """Write what waits to be written: access counts."""
+        self._parts.touches.flush()
+
+    def close(self) -> None:
+        """Write what waits, and let go of the store. Closing twice is no error."""
+        self._parts.touches.close()
+        self._parts.store.close()
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def remember(
+        self,
+        content: str,
+        *,
+        owner: str,
+        kind: str | None = None,
+        importance: float | None = None,
+        key: str | None = None,
+        tags: Iterable[str] = (),
+        expires_in: str = "",
+        expires_at: datetime | None = None,
+        happened_at: datetime | None = None,
+        session: str | None = None,
+        origin: str = "user",
+    ) -> Memory:
+        """See `OwnerMemory.remember`."""
+        return self.owner(owner).remember(
+            content,
+            kind=kind,
+            importance=importance,
+            key=key,
+            tags=tags,
+            expires_in=expires_in,
+            expires_at=expires_at,
+            happened_at=happened_at,
+            session=session,
+            origin=origin,
+        )
+
+    def learn(
+        self,
+        user: str,
+        assistant: str | None = None,
+        *,
+        owner: str,
+        session: str = DEFAULT_SESSION,
+        at: datetime | None = None,
+    ) -> Learned:
+        """See `OwnerMemory.learn`."""
+        return self.owner(owner).learn(user, assistant, session=session, at=at)
+
+    def log(
+        self, messages: Sequence[Message], *, owner: str, session: str = DEFAULT_SESSION
+    ) -> Learned:
+        """See `OwnerMemory.log`."""
+        return self.owner(owner).log(messages, session=session)
+
+    def end_session(self, session: str, *, owner: str) -> None:
+        """See `OwnerMemory.end_session`."""
+        self.owner(owner).end_session(session)
+
+    def recall(
+        self,
+        query: str,
+        *,
+        owner: str,
+        top_k: int = TOP_K,
+        token_budget: int = TOKEN_BUDGET,
+        kinds: Iterable[str] | None = None,
+        session: str | None = None,
+        tags: Iterable[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        as_of: datetime | None = None,
+        mode: Mode = "hybrid",
+        include_compressed: bool = False,
+        touch: bool = True,
+        trace: bool = False,
+    ) -> RecallResult:
+        """See `OwnerMemory.recall`."""
+        return self.owner(owner).recall(
+            query,
+            top_k=top_k,
+            token_budget=token_budget,
+            kinds=kinds,
+            session=session,
+            tags=tags,
+            since=since,
+            until=until,
+            as_of=as_of,
+            mode=mode,
+            include_compressed=include_compressed,
+            touch=touch,
+            trace=trace,
+        )
+
+    def context(
+        self,
+        query: str,
+        *,
+        owner: str,
+        token_budget: int = TOKEN_BUDGET,
+        top_k: int = CONTEXT_TOP_K,
+        kinds: Iterable[str] | None = None,
+        session: str | None = None,
+        tags: Iterable[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        as_of: datetime | None = None,
+        touch: bool = True,
+    ) -> str:
+        """See `OwnerMemory.context`."""
+        return self.owner(owner).context(
+            query,
+            token_budget=token_budget,
+            top_k=top_k,
+            kinds=kinds,
+            session=session,
+            tags=tags,
+            since=since,
+            until=until,
+            as_of=as_of,
+            touch=touch,
+        )
+
+    def get(self, id: str, *, owner: str) -> Memory:
+        """See `OwnerMemory.get`."""
+        return self.owner(owner).get(id)
+
+    def message(self, id: str, *, owner: str) -> Message:
+        """See `OwnerMemory.message`."""
+        return self.owner(owner).message(id)
+
+    def messages(
+        self,
+        session: str = DEFAULT_SESSION,
+        *,
+        owner: str,
+        limit: int | None = None,
+        after: int = 0,
+    ) -> tuple[Message, ...]:
+        """See `OwnerMemory.messages`."""
+        return self.owner(owner).messages(session, limit=limit, after=after)
+
+    def sessions(self, *, owner: str) -> tuple[Session, ...]:
+        """See `OwnerMemory.sessions`."""
+        return self.owner(owner).sessions()
+
+    def list(
+        self,
+        *,
+        owner: str,
+        kind: str | None = None,
+        state: str | None = None,
+        tags: Iterable[str] = (),
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> Page:
+        """See `OwnerMemory.list`."""
+        return self.owner(owner).list(kind=kind, state=state, tags=tags, limit=limit, cursor=cursor)
+
+    def update(
+        self,
+        id: str,
+        content: str | None = None,
+        *,
+        owner: str,
+        kind: str | None = None,
+        importance: float | None = None,
+        key: str | None = None,
+        tags: Iterable[str] | None = None,
+        expires_in: str = "",
+        expires_at: datetime | None = None,
+        happened_at: datetime | None = None,
+    ) -> Memory:
+        """See `OwnerMemory.update`."""
+        return self.owner(owner).update(
+            id,
+            content,
+            kind=kind,
+            importance=importance,
+            key=key,
+            tags=tags,
+            expires_in=expires_in,
+            expires_at=expires_at,
+            happened_at=happened_at,
+        )
+
+    def supersede(self, old: str, new: str, *, owner: str) -> Memory:
+        """See `OwnerMemory.supersede`."""
+        return self.owner(owner).supersede(old, new)
+
+    def forget(self, id: str | None = None, *, owner: str, key: str | None = None) -> Forgotten:
+        """See `OwnerMemory.forget`."""
+        return self.owner(owner).forget(id, key=key)
+
+    def restore(self, id: str, *, owner: str) -> Memory | Message:
+        """See `OwnerMemory.restore`."""
+        return self.owner(owner).restore(id)
+
+    def history(self, id: str, *, owner: str) -> History:
+        """See `OwnerMemory.history`."""
+        return self.owner(owner).history(id)
+
+    def stats(self, *, owner: str) -> Statistics:
+        """See `OwnerMemory.stats`."""
+        return self.owner(owner).stats()
+
+    def export(self, *, owner: str) -> Iterator[Memory | Message]:
+        """See `OwnerMemory.export`."""
+        return self.owner(owner).export()

@@ -1,0 +1,162 @@
+"""What can go wrong, by what the caller should do about it.
+
+    MnemonError
+    ├── InvalidInput            mend the argument that `field` names
+    ├── InvalidConfiguration    mend the setting that `name` names
+    ├── NotFound                nothing of this owner has that id or key
+    ├── Forbidden               the key may not act for that owner
+    ├── Conflict                the change does not fit what is stored now
+    ├── Disabled                memory is switched off in the configuration
+    ├── WrongEmbeddingModel     open with the stored model, or re-embed
+    ├── KeyUnavailable          supply the right encryption key
+    ├── StoreUnavailable        try again: locked, unreachable, full
+    ├── StoreDamaged            restore a backup, or repair
+    ├── StoreTooNew             upgrade Mnemon
+    └── ServiceFailed           a model or embedding service; see `retryable`
+
+No message holds the content of a memory, or a key.
+"""
+
+from __future__ import annotations
+
+
+class MnemonError(Exception):
+    """The base of every error that Mnemon raises on purpose."""
+
+
+class InvalidInput(MnemonError):
+    """An argument that can't be taken; nothing was changed.
+
+    Attributes:
+        field: The argument's name.
+        problem: What is wrong with it, with the limit where there is one.
+    """
+
+    def __init__(self, field: str, problem: str) -> None:
+        """Name the argument and what is wrong with it."""
+        super().__init__(f"{field}: {problem}")
+        self.field = field
+        self.problem = problem
+
+
+class InvalidConfiguration(MnemonError):
+    """A setting that can't be taken.
+
+    Attributes:
+        name: The setting, as it was written.
+        problem: What is wrong with it, with the nearest right name or the range.
+        source: Where it came from: a file and line, a variable, an argument.
+    """
+
+    def __init__(self, name: str, problem: str, source: str | None = None) -> None:
+        """Name the setting, what is wrong with it, and where it stands."""
+        where = f" ({source})" if source else ""
+        super().__init__(f"{name}: {problem}{where}")
+        self.name = name
+        self.problem = problem
+        self.source = source
+
+
+class NotFound(MnemonError):
+    """Nothing of this owner has that id or key.
+
+    Attributes:
+        what: The kind of thing: "memory", "session", "key".
+        id: What was asked for.
+    """
+
+    def __init__(self, what: str, id: str) -> None:
+        """Say what was looked for, and by which id."""
+        super().__init__(f"no {what} {id!r}")
+        self.what = what
+        self.id = id
+
+
+class Forbidden(MnemonError):
+    """The caller may not act for the owner named."""
+
+
+class Conflict(MnemonError):
+    """The change does not fit what is stored now; nothing was changed."""
+
+
+class Disabled(MnemonError):
+    """Memory is switched off (`enabled = false`); nothing was written."""
+
+    def __init__(self) -> None:
+        """Say which setting is off."""
+        super().__init__("memory is switched off: set enabled = true to write")
+
+
+class WrongEmbeddingModel(MnemonError):
+    """The store was built with another embedding model.
+
+    Attributes:
+        stored: Name and dimension of the model the store was built with.
+        given: Name and dimension of the one it was opened with.
+    """
+
+    def __init__(self, stored: str, given: str) -> None:
+        """Name both models, and the way out."""
+        super().__init__(
+            f"the store was built with {stored}, not {given}: "
+            f"open it with {stored}, or run `mnemon reembed --model …`"
+        )
+        self.stored = stored
+        self.given = given
+
+
+class KeyUnavailable(MnemonError):
+    """The store is encrypted, and its key is missing or another."""
+
+
+class StoreUnavailable(MnemonError):
+    """The store can't be reached, or is locked by somebody else, or its disk is full.
+
+    Attributes:
+        waited_s: For how long it was tried, in seconds.
+    """
+
+    def __init__(self, problem: str, waited_s: float = 0.0) -> None:
+        """Say what is wrong and how long it was tried."""
+        tried = f" (tried for {waited_s:g} s)" if waited_s else ""
+        super().__init__(problem + tried)
+        self.waited_s = waited_s
+
+
+class StoreDamaged(MnemonError):
+    """The file is not a store of Mnemon, or is damaged."""
+
+
+class StoreTooNew(MnemonError):
+    """The store was written by a newer Mnemon.
+
+    Attributes:
+        found: The schema version of the store.
+        known: The newest that this Mnemon knows.
+    """
+
+    def __init__(self, found: int, known: int) -> None:
+        """Give both versions."""
+        super().__init__(f"the store has schema {found}, this Mnemon knows {known}: upgrade Mnemon")
+        self.found = found
+        self.known = known
+
+
+class ServiceFailed(MnemonError):
+    """A model or an embedding service did not do its work.
+
+    Attributes:
+        service: Its name.
+        status: What it answered, where it answered.
+        retryable: Whether the same call may succeed later.
+    """
+
+    def __init__(
+        self, service: str, problem: str, *, status: int | None = None, retryable: bool = False
+    ) -> None:
+        """Say which service failed, and how."""
+        super().__init__(f"{service}: {problem}")
+        self.service = service
+        self.status = status
+        self.retryable = retryable

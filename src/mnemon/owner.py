@@ -1,0 +1,360 @@
+"""`OwnerMemory`: the memory of one owner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mnemon.domain.messages import Message, Role
+from mnemon.policies import arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from datetime import datetime
+
+    from mnemon.domain.memories import History, Memory, Page
+    from mnemon.domain.messages import Session
+    from mnemon.domain.owners import Statistics
+    from mnemon.domain.recall import Mode, RecallResult
+    from mnemon.services.change import Changing, Forgotten
+    from mnemon.services.context import Contexts
+    from mnemon.services.inspect import Inspecting
+    from mnemon.services.learn import Learned, Learning
+    from mnemon.services.recall import Recalling
+    from mnemon.services.remember import Remembering
+
+DEFAULT_SESSION = "default"
+TOP_K = 5
+TOKEN_BUDGET = 2_000
+CONTEXT_TOP_K = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The use cases that the doors call."""
+
+    remembering: Remembering
+    learning: Learning
+    changing: Changing
+    recalling: Recalling
+    contexts: Contexts
+    inspecting: Inspecting
+
+
+class OwnerMemory:
+    """What one owner remembers. Thread-safe; costs nothing to make.
+
+    Every method raises `StoreUnavailable` where the store can't be reached, and those that
+    change something raise `Disabled` where memory is switched off.
+    """
+
+    def __init__(self, owner_id: str, services: Services) -> None:
+        """Use `Mnemon.owner` to make one."""
+        self.owner_id = arguments.name(owner_id, "owner")
+        self._services = services
+
+    def remember(
+        self,
+        content: str,
+        *,
+        kind: str | None = None,
+        importance: float | None = None,
+        key: str | None = None,
+        tags: Iterable[str] = (),
+        expires_in: str = "",
+        expires_at: datetime | None = None,
+        happened_at: datetime | None = None,
+        session: str | None = None,
+        origin: str = "user",
+    ) -> Memory:
+        """Store one memory; return it, or the active one that says the same already.
+
+        Args:
+            content: The text, 1 to 8,000 characters.
+            kind: One of the profile's kinds; None: by its cues.
+            importance: 0..1; None: by its cues.
+            key: A name, unique among active memories; a taken one gets a new version.
+            tags: Words to filter by.
+            expires_in: "90d", "12h", "30m"; at most 365 days. Empty: never.
+            expires_at: When it ends instead.
+            happened_at: When it was true or said in the world.
+            session: The conversation it belongs to.
+            origin: user, assistant, tool, document, import or summary.
+
+        Raises:
+            InvalidInput: An argument can't be taken; nothing was stored.
+        """
+        return self._services.remembering.remember(
+            self.owner_id,
+            content,
+            kind=kind,
+            importance=importance,
+            key=key,
+            tags=tags,
+            expires_in=expires_in,
+            expires_at=expires_at,
+            happened_at=happened_at,
+            session_id=session,
+            origin=origin,
+        )
+
+    def learn(
+        self,
+        user: str,
+        assistant: str | None = None,
+        *,
+        session: str = DEFAULT_SESSION,
+        at: datetime | None = None,
+    ) -> Learned:
+        """Take in one exchange: two messages, and what is worth remembering of the user's.
+
+        Args:
+            user: What the user said, at most 1,000,000 characters.
+            assistant: The reply; None: there is none yet.
+            session: The conversation.
+            at: When it was said; None: now.
+
+        Raises:
+            InvalidInput: An argument can't be taken; nothing was stored.
+        """
+        messages = [Message(None, user, Role.USER, at)]
+        if assistant is not None:
+            messages.append(Message(None, assistant, Role.ASSISTANT, at))
+        return self.log(messages, session=session)
+
+    def log(self, messages: Sequence[Message], *, session: str = DEFAULT_SESSION) -> Learned:
+        """Take in messages of any number of speakers, in order: all of them, or none.
+
+        Messages whose `external_id` the session has already are passed over.
+
+        Raises:
+            InvalidInput: A message can't be taken; the error's field says which.
+        """
+        return self._services.learning.log(self.owner_id, messages, session_id=session)
+
+    def end_session(self, session: str) -> None:
+        """Mark a conversation as ended."""
+        self._services.learning.end_session(self.owner_id, session)
+
+    def recall(
+        self,
+        query: str,
+        *,
+        top_k: int = TOP_K,
+        token_budget: int = TOKEN_BUDGET,
+        kinds: Iterable[str] | None = None,
+        session: str | None = None,
+        tags: Iterable[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        as_of: datetime | None = None,
+        mode: Mode = "hybrid",
+        include_compressed: bool = False,
+        touch: bool = True,
+        trace: bool = False,
+    ) -> RecallResult:
+        """Return what is relevant to a query, best first.
+
+        Args:
+            query: Any text; of a longer one the first 300 and last 700 characters count.
+            top_k: At most so many results; over 100 is cut to 100.
+            token_budget: They cost at most so many tokens in a prompt.
+            kinds: Only these kinds; "episode" stands for messages.
+            session: Only this conversation.
+            tags: Only memories that have all of these.
+            since: Only what happened, or was said, at or after this.
+            until: Only what happened, or was said, before this.
+            as_of: What the store knew then, instead of now.
+            mode: "hybrid", "vector" or "keyword".
+            include_compressed: Whether to take what a summary stands for.
+            touch: Whether to count this as a use of what is returned.
+            trace: Whether to say how the answer came about.
+
+        Raises:
+            InvalidInput: An argument can't be taken.
+            ServiceFailed: The embedder failed.
+        """
+        recalling = self._services.recalling
+        request = recalling.request(
+            self.owner_id,
+            query,
+            top_k=top_k,
+            token_budget=token_budget,
+            kinds=kinds,
+            session=session,
+            tags=tags,
+            since=since,
+            until=until,
+            as_of=as_of,
+            mode=mode,
+            include_compressed=include_compressed,
+            trace=trace,
+        )
+        return recalling.recall(self.owner_id, request, touch=touch)
+
+    def context(
+        self,
+        query: str,
+        *,
+        token_budget: int = TOKEN_BUDGET,
+        top_k: int = CONTEXT_TOP_K,
+        kinds: Iterable[str] | None = None,
+        session: str | None = None,
+        tags: Iterable[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        as_of: datetime | None = None,
+        touch: bool = True,
+    ) -> str:
+        """Return what is relevant as text for a system prompt; empty with nothing to say.
+
+        As many results as fit into the token budget, at most `top_k`. See `recall`.
+        """
+        request = self._services.recalling.request(
+            self.owner_id,
+            query,
+            top_k=top_k,
+            token_budget=token_budget,
+            kinds=kinds,
+            session=session,
+            tags=tags,
+            since=since,
+            until=until,
+            as_of=as_of,
+        )
+        return self._services.contexts.build(self.owner_id, request, touch=touch).text
+
+    def get(self, id: str) -> Memory:
+        """Return a memory, in any state.
+
+        Raises:
+            InvalidInput: That is no id.
+            NotFound: There is none with it.
+        """
+        return self._services.inspecting.get(self.owner_id, id)
+
+    def message(self, id: str) -> Message:
+        """Return a message.
+
+        Raises:
+            InvalidInput: That is no id.
+            NotFound: There is none with it, or it is forgotten.
+        """
+        return self._services.inspecting.message(self.owner_id, id)
+
+    def messages(
+        self, session: str = DEFAULT_SESSION, *, limit: int | None = None, after: int = 0
+    ) -> tuple[Message, ...]:
+        """Return a conversation's messages, in order, from the first after a sequence number."""
+        return self._services.inspecting.messages(self.owner_id, session, limit=limit, after=after)
+
+    def sessions(self) -> tuple[Session, ...]:
+        """Return the conversations, in the order in which they were first logged."""
+        return self._services.inspecting.sessions(self.owner_id)
+
+    def list(
+        self,
+        *,
+        kind: str | None = None,
+        state: str | None = None,
+        tags: Iterable[str] = (),
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> Page:
+        """Return a page of memories, newest first.
+
+        Args:
+            kind: Only this kind.
+            state: Only this state; "all": every state. None: active ones.
+            tags: Only those that have all of these.
+            limit: At most so many; over 1,000 is cut to 1,000.
+            cursor: The `cursor` of the page before.
+
+        Raises:
+            InvalidInput: An argument can't be taken.
+        """
+        return self._services.inspecting.page(
+            self.owner_id, kind=kind, state=state, tags=tags, limit=limit, cursor=cursor
+        )
+
+    def update(
+        self,
+        id: str,
+        content: str | None = None,
+        *,
+        kind: str | None = None,
+        importance: float | None = None,
+        key: str | None = None,
+        tags: Iterable[str] | None = None,
+        expires_in: str = "",
+        expires_at: datetime | None = None,
+        happened_at: datetime | None = None,
+    ) -> Memory:
+        """Change an active memory; return it as it is now. Another content is a new version.
+
+        Raises:
+            InvalidInput: An argument can't be taken, or there is none.
+            NotFound: There is no active memory with that id.
+            Conflict: Another memory says that already, or has that key.
+        """
+        return self._services.changing.update(
+            self.owner_id,
+            id,
+            content,
+            kind=kind,
+            importance=importance,
+            key=key,
+            tags=tags,
+            expires_in=expires_in,
+            expires_at=expires_at,
+            happened_at=happened_at,
+        )
+
+    def supersede(self, old: str, new: str) -> Memory:
+        """Retire the memory `old` in favour of `new` (ids); return the retired one.
+
+        Raises:
+            NotFound: There is no such memory.
+            Conflict: They are the same, one is not active, or a cycle would come of it.
+        """
+        return self._services.changing.supersede(self.owner_id, old, new)
+
+    def forget(self, id: str | None = None, *, key: str | None = None) -> Forgotten:
+        """Take a memory, by id or key, or a message out of every door; say what was touched.
+
+        The sentences it came from go too, in the messages where they stand. `restore` undoes it.
+
+        Raises:
+            InvalidInput: Not just one of `id` and `key` is given.
+            NotFound: There is nothing of that id or key, or it is forgotten already.
+        """
+        return self._services.changing.forget(self.owner_id, id, key)
+
+    def restore(self, id: str) -> Memory | Message:
+        """Undo a forgetting or a supersession; return what is active again.
+
+        Raises:
+            NotFound: There is no such memory or message.
+            Conflict: It is active, or another memory has its key or says the same.
+        """
+        return self._services.changing.restore(self.owner_id, id)
+
+    def history(self, id: str) -> History:
+        """Return versions and events of a memory, oldest first.
+
+        Raises:
+            NotFound: There is no such memory.
+        """
+        return self._services.inspecting.history(self.owner_id, id)
+
+    def stats(self) -> Statistics:
+        """Return how much is stored."""
+        return self._services.inspecting.statistics(self.owner_id)
+
+    def export(self) -> Iterator[Memory | Message]:
+        """Give all messages, then all memories in every state, oldest first."""
+        return self._services.inspecting.everything(self.owner_id)
+
+    def __repr__(self) -> str:
+        """Name the owner."""
+        return f"{type(self).__name__}({self.owner_id!r})"

@@ -1,0 +1,1 @@
+"""Decisions as pure functions and frozen values: no clock, no I/O, no randomness."""

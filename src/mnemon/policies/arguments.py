@@ -1,0 +1,116 @@
+"""What the doors take: each function returns the value as it is kept, or says what is wrong."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from mnemon.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MAX_ID_CHARS = 256
+MAX_TAGS = 64
+MAX_TOP_K = 100
+LONGEST_EXPIRY = timedelta(days=365)
+
+_EXPIRES_IN = re.compile(r"([0-9]{1,9})([dhm])")
+_UNIT = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minutes=1)}
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def name(value: str, field: str) -> str:
+    """Return an owner's, a session's, a tag's or a memory's name: 1 to 256 characters.
+
+    Raises:
+        InvalidInput: It is empty, too long, or holds control characters or surrogates.
+    """
+    if not isinstance(value, str):
+        raise InvalidInput(field, f"must be text, not {type(value).__name__}")
+    if not value.strip():
+        raise InvalidInput(field, "is empty")
+    if len(value) > MAX_ID_CHARS:
+        raise InvalidInput(field, f"has {len(value)} characters; at most {MAX_ID_CHARS}")
+    if _CONTROL.search(value):
+        raise InvalidInput(field, "holds control characters or lone surrogates")
+    return value
+
+
+def tags(values: Iterable[str]) -> tuple[str, ...]:
+    """Return tags sorted, each once.
+
+    Raises:
+        InvalidInput: There are over 64, or one is no name.
+    """
+    if isinstance(values, str):
+        raise InvalidInput("tags", "must be a list of texts, not one text")
+    kept = tuple(sorted({name(value, "tags") for value in values}))
+    if len(kept) > MAX_TAGS:
+        raise InvalidInput("tags", f"{len(kept)} tags; at most {MAX_TAGS}")
+    return kept
+
+
+def share(value: float, field: str) -> float:
+    """Return a number from 0 to 1.
+
+    Raises:
+        InvalidInput: It is no number, NaN, or outside of 0..1.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise InvalidInput(field, f"must be a number, not {type(value).__name__}")
+    if not 0.0 <= value <= 1.0:  # NaN too
+        raise InvalidInput(field, f"is {value}; must be from 0 to 1")
+    return float(value)
+
+
+def count(value: int, field: str, *, least: int, most: int | None = None) -> int:
+    """Return a whole number from `least` to `most`; what is over `most` is cut to it.
+
+    Raises:
+        InvalidInput: It is no whole number, or under `least`.
+    """
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if not whole and not (
+        isinstance(value, float) and math.isfinite(value) and value == int(value)
+    ):
+        raise InvalidInput(field, f"is {value!r}; must be a whole number")
+    if value < least:
+        raise InvalidInput(field, f"is {value}; must be at least {least}")
+    return int(value) if most is None else min(int(value), most)
+
+
+def instant(value: datetime, field: str) -> datetime:
+    """Return an instant in UTC.
+
+    Raises:
+        InvalidInput: It is no datetime, or has no time zone.
+    """
+    if not isinstance(value, datetime):
+        raise InvalidInput(field, f"must be a datetime, not {type(value).__name__}")
+    if value.tzinfo is None or value.utcoffset() is None:
+        raise InvalidInput(field, "has no time zone")
+    try:
+        return value.astimezone(UTC)
+    except OverflowError as error:
+        raise InvalidInput(field, "is out of range") from error
+
+
+def expires_in(value: str) -> timedelta | None:
+    """Return how long "7d", "24h" or "30m" is; None for the empty text, the kind's default.
+
+    At most 365 days: what is longer is cut to that.
+
+    Raises:
+        InvalidInput: It is anything else, or zero.
+    """
+    if value == "":
+        return None
+    found = _EXPIRES_IN.fullmatch(value) if isinstance(value, str) else None
+    if found is None or int(found[1]) == 0:
+        raise InvalidInput("expires_in", f"is {value!r}; must be like 7d, 24h or 30m")
+    if int(found[1]) > LONGEST_EXPIRY / _UNIT[found[2]]:
+        return LONGEST_EXPIRY
+    return int(found[1]) * _UNIT[found[2]]

@@ -1,0 +1,154 @@
+"""A question made ready: what to search for, and what it tells about its answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from mnemon.domain.items import Trait
+from mnemon.domain.messages import Participant, Role
+from mnemon.policies.ranking.model import Query
+from mnemon.policies.ranking.query_dates import Period, periods
+from mnemon.policies.ranking.query_phrasing import tidied, without_phrasing
+from mnemon.text.analysis import terms
+
+
+@dataclass(frozen=True, slots=True)
+class Cues:
+    """What a question tells about its answer.
+
+    Attributes:
+        only_named: Number of the participant it names, where it names exactly one.
+        about_user: Asked by the user about the user: in the first person, and not about what
+            "you", the assistant, said.
+        periods: The dates it names; see `query_dates`.
+        asks_time: It asks when.
+        answer_kinds: Of number, place and proper noun, those it asks for.
+    """
+
+    only_named: int | None = None
+    about_user: bool = False
+    periods: tuple[Period, ...] = ()
+    asks_time: bool = False
+    answer_kinds: Trait = Trait.NONE
+
+
+NO_CUES = Cues()
+
+
+def cues_of(query: Query) -> Cues:
+    """Return the cues that a query carries; none where another ranking prepared it."""
+    return query.cues if isinstance(query.cues, Cues) else NO_CUES
+
+
+def prepared(text: str, participants: Sequence[Participant], now: datetime) -> Query:
+    """Return a question without names and phrasing, and its cues.
+
+    Keywords keep the names of the participants it names. Where nothing would be left to search
+    for, the text stays as it is.
+    """
+    named = _named(text, participants)
+    bare = without_phrasing(text)
+    nameless = _without_names(bare, named)
+    dense = nameless if terms(nameless) else bare if terms(bare) else text
+    words = [*terms(dense), *(term for person in named for term in terms(person.name or ""))]
+    return Query(text, dense, tuple(dict.fromkeys(words)), cues(text, named, now))
+
+
+def cues(text: str, named: Sequence[Participant], now: datetime) -> Cues:
+    """Return what a question tells about its answer, given which participants it names."""
+    numbers = {person.number for person in named}
+    return Cues(
+        only_named=numbers.pop() if len(numbers) == 1 else None,
+        about_user=bool(_FIRST_PERSON.search(text)) and not _WHAT_YOU_SAID.search(text),
+        periods=periods(text, now),
+        asks_time=bool(_TIME.search(text)),
+        answer_kinds=_answer_kinds(text),
+    )
+
+
+# --- names --------------------------------------------------------------------------------------
+
+
+def _named(text: str, participants: Sequence[Participant]) -> list[Participant]:
+    """Return the participants whose name, or a part of it, stands in the text."""
+    return [person for person in participants if (p := _pattern(person)) and p.search(text)]
+
+
+def _without_names(text: str, named: Sequence[Participant]) -> str:
+    for person in named:
+        pattern = _pattern(person)
+        text = pattern.sub(" ", text) if pattern else text
+    return tidied(text)
+
+
+def _pattern(person: Participant) -> re.Pattern[str] | None:
+    """Return what matches a participant's name as a whole, or one capitalised part of it.
+
+    A role's own word ("user", "assistant") is nobody's name.
+    """
+    if not person.name or person.name.casefold() in set(Role):
+        return None
+    parts = [part for part in person.name.split() if len(part) > 1 and part[0].isupper()]
+    names = "|".join(re.escape(name) for name in (person.name, *parts))
+    return re.compile(rf"(?<!\w)(?:{names})(?:['’]?s|['’])?(?!\w)")
+
+
+# --- cues ---------------------------------------------------------------------------------------
+
+_FIRST_PERSON = re.compile(
+    r"\b(?:I|I['’](?:m|ve|d|ll)|[Mm]y|[Mm]ine|[Mm]e|[Mm]yself|"
+    r"[Ii]ch|[Mm]ein(?:e[mnrs]?)?|[Mm]ir|[Mm]ich)\b"
+)
+_WHAT_YOU_SAID = re.compile(
+    r"\b(?:did|have|had|do|would) you\b|\byou (?:said|told|recommended|suggested|mentioned|"
+    r"advised|proposed|gave|explained)\b|\b(?:hast|hattest|würdest) du\b",
+    re.IGNORECASE,
+)
+_TIME = re.compile(
+    r"\bwhen\b|\bhow (?:long ago|recently)\b|\b(?:what|which|on what|on which|in which|in what) "
+    r"(?:date|day|month|year|week|time|season|weekday)s?\b|"
+    r"\bwann\b|\bwie lange (?:ist es )?her\b|"
+    r"\b(?:an|in) welche[mr] (?:tag|datum|monat|jahr|woche)\b|\bseit wann\b",
+    re.IGNORECASE,
+)
+_KINDS = (
+    (
+        Trait.NUMBER,
+        re.compile(
+            r"\bhow (?:many|much|long|old|often|far|tall|big|fast)\b|"
+            r"\bwhat (?:\w+ )?(?:number|percentage|amount|age|price|cost|score)\b|"
+            r"\bwie (?:viele?|lange?|alt|oft|weit|groß|hoch|teuer)\b",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        Trait.PLACE,
+        re.compile(
+            r"\bwhere\b|\b(?:what|which) (?:\w+ )?(?:cit(?:y|ies)|countr(?:y|ies)|towns?|"
+            r"states?|places?|locations?|venues?)\b|\bwo(?:hin|her)?\b|"
+            r"\bwelche[rsmn]? (?:stadt|land|ort|städte|länder|orte)\b",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        Trait.PROPER_NOUN,
+        re.compile(
+            r"\bwho(?:se|m)?\b|\bwhich\b|\b(?:what|which) (?:\w+ ){0,2}(?:names?|titles?|books?|"
+            r"movies?|films?|songs?|bands?|games?|brands?|compan(?:y|ies)|teams?|shows?|series|"
+            r"authors?|artists?|restaurants?)\b|\bnames? of\b|\bcalled\b|"
+            r"\bwer\b|\bwe[mn]\b|\bwessen\b|\bwie hei(?:ß|ss)(?:t|en)\b|\bname[n]? (?:von|der|des)\b",
+            re.IGNORECASE,
+        ),
+    ),
+)
+
+
+def _answer_kinds(text: str) -> Trait:
+    kinds = Trait.NONE
+    for kind, pattern in _KINDS:
+        if pattern.search(text):
+            kinds |= kind
+    return kinds

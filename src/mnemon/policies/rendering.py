@@ -1,0 +1,122 @@
+"""Memories as text for a prompt (profile `standard`)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mnemon.domain.memories import Memory
+from mnemon.domain.messages import Message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from mnemon.domain.recall import Recalled
+
+OPENING = "<memory>"
+CLOSING = "</memory>"
+
+_TAG = re.compile(r"<(?=[/!?|a-zA-Z])")
+_ROLE_MARK = re.compile(r"\[(?=/?(?:INST|SYS|SYSTEM)\b)", re.IGNORECASE)
+_INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]")
+
+
+def defuse(text: str) -> str:
+    """Return a text that can't close its section, open a tag, or begin a line.
+
+    Marks that open a tag become `&lt;`, further lines are indented, and what is invisible or
+    turns the direction of writing is dropped. Safe texts of one line stay as they are.
+    """
+    plain = _ROLE_MARK.sub("(", _TAG.sub("&lt;", _INVISIBLE.sub("", text).strip()))
+    return "\n".join(plain.splitlines()).replace("\n", "\n  ")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a rendering: in which section, in which place there, and its text."""
+
+    section: str
+    order: tuple[float, int]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SectionedRendering:
+    """One `<memory>` element: memories by kind, then passages of conversations by time.
+
+    Attributes:
+        headings: A section's kind to its heading, in the order of the sections.
+        episodes: The heading of the passages.
+    """
+
+    headings: Mapping[str, str]
+    episodes: str = "From earlier conversations"
+
+    def render(
+        self, results: Sequence[Recalled], budget: int, count: Callable[[Sequence[str]], list[int]]
+    ) -> tuple[str, tuple[Recalled, ...]]:
+        """Return the text and the results it shows, at most `budget` tokens by `count`.
+
+        Results come best first; what does not fit is skipped and the next is tried. Nothing to
+        show is the empty text.
+        """
+        lines = [self._line(result, place) for place, result in enumerate(results)]
+        costs = count([f"{line.text}\n" for line in lines])
+        heading_costs = dict(
+            zip(
+                self._titles(),
+                count([f"{title}:\n" for title in self._titles()]),
+                strict=True,
+            )
+        )
+        used = sum(count([f"{OPENING}\n", CLOSING]))
+        shown: list[int] = []
+        sections: set[str] = set()
+        for place, (line, cost) in enumerate(zip(lines, costs, strict=True)):
+            heading = 0 if line.section in sections else heading_costs[line.section]
+            if used + cost + heading <= budget:
+                used += cost + heading
+                shown.append(place)
+                sections.add(line.section)
+        text = self._text([lines[place] for place in shown])
+        while shown and count([text])[0] > budget:  # a counter whose counts do not add up
+            shown.pop()
+            text = self._text([lines[place] for place in shown])
+        return text, tuple(results[place] for place in shown)
+
+    def _titles(self) -> list[str]:
+        return list(dict.fromkeys([*self.headings.values(), self.episodes]))
+
+    def _line(self, result: Recalled, place: int) -> Line:
+        record = result.record
+        later = " (later changed)" if result.changed_later else ""
+        if isinstance(record, Message):
+            date = f"[{record.at:%Y-%m-%d}] " if record.at else ""
+            who = defuse(record.speaker or str(record.role or "user"))
+            cut = "… " if result.passage.start > 0 else ""
+            more = " …" if result.passage.end < len(record.content) else ""
+            text = f"{date}{who}: {cut}{defuse(result.text)}{more}{later}"
+            when = record.at.timestamp() if record.at else 0.0
+            return Line(self.episodes, (when, record.sequence), f"- {text}")
+        return Line(self._heading(record), (0.0, place), f"- {_dated(record)}{later}")
+
+    def _heading(self, memory: Memory) -> str:
+        return self.headings.get(memory.kind, next(iter(self.headings.values())))
+
+    def _text(self, lines: Sequence[Line]) -> str:
+        if not lines:
+            return ""
+        blocks = [OPENING]
+        for title in self._titles():
+            section = sorted(
+                (line for line in lines if line.section == title), key=lambda line: line.order
+            )
+            if section:
+                blocks += [f"{title}:", *(line.text for line in section)]
+        return "\n".join([*blocks, CLOSING])
+
+
+def _dated(memory: Memory) -> str:
+    when = memory.happened_at or memory.created_at
+    return f"{defuse(memory.content)} ({when:%Y-%m-%d})"

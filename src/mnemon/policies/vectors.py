@@ -1,0 +1,45 @@
+"""Vectors as they are stored and compared: int8, so that a cosine is exact arithmetic.
+
+A vector is scaled so that its largest component is ±127, and rounded. The scale is not kept: a
+cosine does not depend on it. The products of two such vectors add up to less than 2**24 for up
+to 1,040 dimensions, so that a float32 matrix product is exact in whatever order it adds, and
+every store, on every machine, in a batch or alone, computes the same bits.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_TOP = 127
+
+
+def quantise(vectors: NDArray[np.floating]) -> NDArray[np.int8]:
+    """Return vectors as they are stored, shape (n, d) or (d,); all-zero ones stay so."""
+    values = np.asarray(vectors, dtype=np.float64)
+    top = np.max(np.abs(values), axis=-1, keepdims=True, initial=0.0)
+    scaled = np.divide(values * _TOP, top, out=np.zeros_like(values), where=top > 0)
+    stored: NDArray[np.int8] = np.rint(scaled).astype(np.int8)
+    return stored
+
+
+def norms(stored: NDArray[np.int8]) -> NDArray[np.float64]:
+    """Return the lengths of stored vectors, shape (n,)."""
+    values = stored.astype(np.float32)
+    squares = np.einsum("nd,nd->n", values, values, dtype=np.float32)
+    lengths: NDArray[np.float64] = np.sqrt(squares.astype(np.float64))
+    return lengths
+
+
+def cosines(stored: NDArray[np.int8], query: NDArray[np.int8]) -> NDArray[np.float64]:
+    """Return the cosine of each stored vector (n, d) to a query (d,); 0.0 where one is zero."""
+    products = (stored.astype(np.float32) @ query.astype(np.float32)).astype(np.float64)
+    lengths = norms(stored) * norms(query[None, :])[0]
+    found: NDArray[np.float64] = np.divide(
+        products, lengths, out=np.zeros_like(products), where=lengths > 0
+    )
+    return found

@@ -1,0 +1,1 @@
+"""Profiles: named sets of policies. One file a profile."""

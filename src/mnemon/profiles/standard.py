@@ -1,0 +1,57 @@
+"""`standard`: verbatim episodes and typed memories, hybrid search, nothing destroyed."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from mnemon.policies.forgetting import Ebbinghaus, Fading
+from mnemon.policies.importance import importance, standard_kind
+from mnemon.policies.ranking.standard import StandardRanking
+from mnemon.policies.rendering import SectionedRendering
+from mnemon.profiles.model import Profile
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DECAY_FACTOR = 0.95
+
+HEADINGS = {
+    "correction": "Corrections",
+    "identity": "About the user",
+    "preference": "Preferences",
+    "fact": "Facts",
+    "project": "Projects",
+    "event": "Events",
+    "summary": "Summaries",
+    "context": "Context",
+    "tool_result": "Tool results",
+}
+
+FADINGS = {
+    "correction": Fading(0.50, 0.35),
+    "identity": Fading(0.50, 0.35),
+    "fact": Fading(0.70, 0.30),
+    "preference": Fading(0.80, 0.25),
+    "project": Fading(0.80, 0.10),
+    "event": Fading(0.70, 0.10),
+    "summary": Fading(0.70, 0.20),
+    "context": Fading(1.00, 0.00),
+    "tool_result": Fading(1.00, 0.00),
+}
+
+
+def standard(
+    decay_factor: float = DECAY_FACTOR, fadings: Mapping[str, Fading] = MappingProxyType(FADINGS)
+) -> Profile:
+    """Return the profile: what is left of a memory after a day, and how each kind fades."""
+    return Profile(
+        name="standard",
+        kinds=tuple(HEADINGS),
+        max_memory_chars=8_000,
+        importance=importance,
+        kind_of=standard_kind,
+        ranking=StandardRanking(),
+        forgetting=Ebbinghaus(decay_factor, fadings),
+        rendering=SectionedRendering(HEADINGS),
+    )

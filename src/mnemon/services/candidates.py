@@ -1,0 +1,218 @@
+"""The two searches, and the columns that a ranking scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mnemon.policies.forgetting import freshness
+from mnemon.policies.ranking.bm25 import bm25
+from mnemon.policies.ranking.model import Candidates
+from mnemon.policies.ranking.selection import best, highest, log_mean_exp
+from mnemon.ports.store import PART_BITS
+from mnemon.text.normal import content_key
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from numpy.typing import NDArray
+
+    from mnemon.domain.recall import Scope
+    from mnemon.policies.ranking.model import Query
+    from mnemon.ports.store import Items, Snapshot, Uses
+    from mnemon.profiles.model import Profile
+    from mnemon.services.recall import Request
+
+    Integers = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+_MICROSECONDS_PER_HOUR = 3_600_000_000.0
+_MICROSECONDS_PER_DAY = 24 * _MICROSECONDS_PER_HOUR
+_PART_MASK = (1 << PART_BITS) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found, before it is scored; n rows.
+
+    Attributes:
+        numbers: The items, ascending.
+        items: Their columns.
+        candidates: What the ranking scores.
+        exact: Which say exactly the query; they come first.
+        best_part: The passage of each that fits the query best.
+        as_of: The instant that was asked about; None: now.
+    """
+
+    numbers: Integers
+    items: Items
+    candidates: Candidates
+    exact: NDArray[np.bool_]
+    best_part: Integers
+    as_of: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Keywords:
+    """The keyword scores of all passages that hold any keyword, by item."""
+
+    item: Integers
+    part: Integers
+    score: Floats
+
+    def of_items(self) -> tuple[Integers, Floats]:
+        """Return each item once, ascending, with the score of its best passage."""
+        if not len(self.item):
+            return self.item, self.score
+        starts = np.flatnonzero(np.r_[True, self.item[1:] != self.item[:-1]])
+        return self.item[starts], np.maximum.reduceat(self.score, starts)
+
+
+def search(
+    snapshot: Snapshot,
+    profile: Profile,
+    query: Query,
+    vector: NDArray[np.int8] | None,
+    request: Request,
+) -> Found:
+    """Return the union of the best by vector, the best by keyword, and what says the query."""
+    scope = request.scope
+    pool = profile.ranking.pool(request.top_k)
+    empty = np.empty(0, dtype=np.int64)
+    near = empty if vector is None else snapshot.nearest(vector, pool, scope)
+    keywords = _keywords(snapshot, query, scope) if request.mode != "vector" else None
+    worded = empty
+    if keywords is not None:
+        numbers, scores = keywords.of_items()
+        worded = numbers[best(scores, numbers, pool)]
+    same = _same_content(snapshot, request)
+    numbers = np.unique(np.concatenate([near, worded, same]))
+    return _found(snapshot, profile, numbers, same, keywords, vector, scope)
+
+
+def _keywords(snapshot: Snapshot, query: Query, scope: Scope) -> _Keywords:
+    postings = snapshot.postings(query.terms, scope)
+    scores = bm25(postings)
+    hit = scores > 0.0
+    passages = postings.passages[hit]
+    return _Keywords(passages >> PART_BITS, passages & _PART_MASK, scores[hit])
+
+
+def _same_content(snapshot: Snapshot, request: Request) -> Integers:
+    """Return the items that say exactly the query: recall by its own text finds a text."""
+    records = snapshot.by_content(content_key(request.text))[: request.top_k]
+    numbers = snapshot.numbers([record.id for record in records], request.scope)
+    return numbers[numbers >= 0]
+
+
+def _found(
+    snapshot: Snapshot,
+    profile: Profile,
+    numbers: Integers,
+    same: Integers,
+    keywords: _Keywords | None,
+    vector: NDArray[np.int8] | None,
+    scope: Scope,
+) -> Found:
+    items = snapshot.items(numbers)
+    size = len(numbers)
+    previous = snapshot.neighbours(numbers, -1, scope)
+    before = _columns_of(snapshot, previous)
+    similarity, best_similarity, by_vector = _similarities(snapshot, numbers, vector)
+    text, by_keyword = _texts(numbers, keywords)
+    strength, fresh = _vitality(profile, items, snapshot.uses(numbers), scope)
+    candidates = Candidates(
+        similarity=similarity,
+        best_similarity=best_similarity,
+        text=text,
+        next_similarity=_next_similarity(snapshot, numbers, vector, scope),
+        previous_text=_texts(previous, keywords)[0],
+        previous_traits=before[0],
+        previous_speaker=before[1],
+        is_memory=items.is_memory,
+        kind=items.kind,
+        session=items.session,
+        sequence=items.sequence,
+        speaker=items.speaker,
+        role=items.role,
+        at=items.at,
+        traits=items.traits,
+        words=items.words,
+        strength=strength,
+        freshness=fresh,
+    )
+    best_part = np.zeros(size, dtype=np.int64)
+    best_part = np.where(by_vector >= 0, by_vector, best_part)
+    best_part = np.where(by_keyword >= 0, by_keyword, best_part)
+    return Found(numbers, items, candidates, np.isin(numbers, same), best_part, scope.as_of)
+
+
+def _columns_of(snapshot: Snapshot, numbers: Integers) -> tuple[Integers, Integers]:
+    """Return traits and speaker of items of which some may be −1: 0 and −1 for those."""
+    traits = np.zeros(len(numbers), dtype=np.int64)
+    speaker = np.full(len(numbers), -1, dtype=np.int64)
+    there = np.flatnonzero(numbers >= 0)
+    if len(there):
+        items = snapshot.items(numbers[there])
+        traits[there] = items.traits
+        speaker[there] = items.speaker
+    return traits, speaker
+
+
+def _similarities(
+    snapshot: Snapshot, numbers: Integers, vector: NDArray[np.int8] | None
+) -> tuple[Floats, Floats, Integers]:
+    """Return soft maximum and maximum of each item's cosines, and the place of the latter."""
+    size = len(numbers)
+    nothing = np.full(size, np.nan)
+    if vector is None or not size:
+        return nothing, nothing, np.full(size, -1, dtype=np.int64)
+    found = snapshot.similarities(vector, numbers)
+    top = highest(found.row, found.cosine, size, np.nan)
+    part = np.full(size, -1, dtype=np.int64)
+    is_top = found.cosine == top[found.row]
+    part[found.row[is_top][::-1]] = found.part[is_top][::-1]
+    return log_mean_exp(found.row, found.cosine, size), top, part
+
+
+def _next_similarity(
+    snapshot: Snapshot, numbers: Integers, vector: NDArray[np.int8] | None, scope: Scope
+) -> Floats:
+    values = np.full(len(numbers), np.nan)
+    if vector is None:
+        return values
+    following = snapshot.neighbours(numbers, 1, scope)
+    there = np.flatnonzero(following >= 0)
+    found = snapshot.similarities(vector, following[there])
+    values[there] = log_mean_exp(found.row, found.cosine, len(there))
+    return values
+
+
+def _texts(numbers: Integers, keywords: _Keywords | None) -> tuple[Floats, Integers]:
+    """Return the keyword score of each item's best passage, and which passage; 0 and −1."""
+    score = np.zeros(len(numbers))
+    part = np.full(len(numbers), -1, dtype=np.int64)
+    if keywords is None or not len(keywords.item):
+        return score, part
+    order = np.lexsort((-keywords.part, keywords.score, keywords.item))
+    last = np.flatnonzero(np.r_[keywords.item[order][1:] != keywords.item[order][:-1], True])
+    tops = order[last]
+    place = np.searchsorted(keywords.item[tops], numbers)
+    place = np.minimum(place, len(tops) - 1)
+    hit = keywords.item[tops][place] == numbers
+    score[hit] = keywords.score[tops][place[hit]]
+    part[hit] = keywords.part[tops][place[hit]]
+    return score, part
+
+
+def _vitality(profile: Profile, items: Items, uses: Uses, scope: Scope) -> tuple[Floats, Floats]:
+    """Return strength and freshness; a message's strength is 1."""
+    now = scope.now.timestamp() * 1e6
+    elapsed = (now - uses.used_at).astype(np.float64)
+    strength = profile.forgetting.strength(
+        items.kind, uses.importance, uses.access_count, elapsed / _MICROSECONDS_PER_DAY
+    )
+    strength = np.where(items.is_memory, strength, 1.0)
+    return strength, freshness(elapsed / _MICROSECONDS_PER_HOUR)

@@ -1,0 +1,385 @@
+"""Changing what is remembered: update, supersede, forget, restore."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from mnemon.domain.memories import Action, Event, Memory, Source, State
+from mnemon.errors import Conflict, InvalidInput, NotFound
+from mnemon.policies import arguments, ids
+from mnemon.policies.folding import sentence_keys, without
+from mnemon.services.indexing import Text, in_window
+from mnemon.services.remember import checked_kind, end_of
+from mnemon.text.cleaning import clean
+from mnemon.text.normal import content_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from mnemon.domain.messages import Message
+    from mnemon.ports.store import IndexEntry, Snapshot, Transaction
+    from mnemon.services.access import Access
+    from mnemon.services.indexing import Indexer
+
+_LONGEST_CHAIN = 10
+"""How far a chain of supersessions is followed to find a cycle."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What a forgetting has touched.
+
+    Attributes:
+        memories: Ids of the memories that are forgotten now.
+        messages: Ids of the messages that are gone now, or lost a sentence.
+    """
+
+    memories: tuple[str, ...]
+    messages: tuple[str, ...]
+
+
+class Changing:
+    """Changes memories, under their owner's lock."""
+
+    def __init__(self, access: Access, indexer: Indexer) -> None:
+        """Use these."""
+        self._access = access
+        self._indexer = indexer
+
+    def update(
+        self,
+        owner_id: str,
+        id: str,
+        content: str | None = None,
+        *,
+        kind: str | None = None,
+        importance: float | None = None,
+        key: str | None = None,
+        tags: Iterable[str] | None = None,
+        expires_in: str = "",
+        expires_at: datetime | None = None,
+        happened_at: datetime | None = None,
+    ) -> Memory:
+        """Change an active memory; another content is a new version. Returns it as it is now.
+
+        Raises:
+            Disabled: Memory is switched off.
+            InvalidInput: An argument can't be taken, or nothing is to change.
+            NotFound: The owner has no active memory with that id.
+            Conflict: Another memory says that already, or has that key.
+        """
+        self._access.check_enabled()
+        id_ = ids.parse(id)
+        now = self._access.clock.now()
+        profile = self._access.profile(owner_id)
+        end = end_of(expires_in, expires_at, now)
+        changes: dict[str, object] = {
+            "content": None if content is None else clean(content, limit=profile.max_memory_chars),
+            "kind": None if kind is None else checked_kind(kind, profile),
+            "importance": None if importance is None else arguments.share(importance, "importance"),
+            "key": None if key is None else arguments.name(key, "key"),
+            "tags": None if tags is None else arguments.tags(tags),
+            "expires_at": end,
+            "happened_at": None
+            if happened_at is None
+            else arguments.instant(happened_at, "happened_at"),
+        }
+        wanted = {name: value for name, value in changes.items() if value is not None}
+        if not wanted:
+            raise InvalidInput("update", "nothing to change was given")
+        return self._write_update(owner_id, id_, wanted, now)
+
+    def _write_update(
+        self, owner_id: str, id_: str, wanted: dict[str, object], now: datetime
+    ) -> Memory:
+        with self._access.store.read(owner_id) as known:
+            text = wanted.get("content", _active(known, id_).content)
+            entry = self._indexer.entries([Text(str(text))], known)[0]
+        with self._access.store.write(owner_id) as tx:
+            old = _active(tx, id_)
+            memory: Memory = replace(old, **wanted, updated_at=now)  # type: ignore[arg-type]
+            _check_key_free(tx, memory)
+            rewritten = memory.content != old.content
+            if rewritten:
+                _check_not_said(tx, memory, entry.content_key)
+                memory = replace(memory, version=old.version + 1, summary=None)
+                tx.revise(memory, entry)
+            else:
+                tx.amend(memory)
+            changed = ",".join(sorted(wanted))
+            tx.record(
+                [Event(id_, Action.UPDATED, now, "user", memory.version, {"fields": changed})]
+            )
+            return memory
+
+    def supersede(self, owner_id: str, old: str, new: str) -> Memory:
+        """Retire a memory in favour of another one; return the retired one.
+
+        Raises:
+            Disabled: Memory is switched off.
+            NotFound: The owner has no such memory.
+            Conflict: They are the same, the old is not active, the new is not, or a cycle
+                would come of it.
+        """
+        self._access.check_enabled()
+        old_id, new_id = ids.parse(old, "old"), ids.parse(new, "new")
+        now = self._access.clock.now()
+        with self._access.store.write(owner_id) as tx:
+            retired = _stored(tx, old_id)
+            successor = _stored(tx, new_id)
+            if old_id == new_id:
+                raise Conflict("a memory can't supersede itself")
+            if retired.superseded_by is not None:
+                raise Conflict(f"memory {old_id} is superseded already")
+            if retired.state is not State.ACTIVE:
+                raise Conflict(f"memory {old_id} is {retired.state}, not active")
+            _check_no_cycle(tx, old_id, successor)
+            if successor.state is not State.ACTIVE:
+                raise Conflict(f"memory {new_id} is {successor.state}, not active")
+            memory = replace(retired, state=State.SUPERSEDED, superseded_by=new_id, updated_at=now)
+            tx.amend(memory)
+            details = {"superseded_by": new_id}
+            tx.record([Event(old_id, Action.SUPERSEDED, now, "user", memory.version, details)])
+            return memory
+
+    def forget(self, owner_id: str, id: str | None, key: str | None) -> Forgotten:
+        """Take a memory, or a message, out of every door, with what it came from or gave rise to.
+
+        Of a memory: the sentences that it came from, in the messages it was learned of. Of a
+        message: the memories that have no other source. All of it can be restored.
+
+        Raises:
+            Disabled: Memory is switched off.
+            InvalidInput: Not just one of `id` and `key` is given.
+            NotFound: The owner has no such memory or message, or it is forgotten already.
+        """
+        self._access.check_enabled()
+        if (id is None) == (key is None):
+            raise InvalidInput("id", "give either an id or a key")
+        now = self._access.clock.now()
+        with self._access.store.read(owner_id) as known:
+            target = _target(known, id, key)
+            self._embed_ahead(known, target)
+        with self._access.store.write(owner_id) as tx:
+            target = _target(tx, id, key)
+            if isinstance(target, Memory):
+                return self._forget_memory(tx, target, now)
+            return self._forget_message(tx, target, now)
+
+    def restore(self, owner_id: str, id: str) -> Memory | Message:
+        """Make an inactive memory, or a forgotten message, active again; return it.
+
+        What went with it when it was forgotten comes back with it.
+
+        Raises:
+            Disabled: Memory is switched off.
+            NotFound: The owner has no such memory or message.
+            Conflict: It is active, or another memory has its key or says the same.
+        """
+        self._access.check_enabled()
+        id_ = ids.parse(id)
+        now = self._access.clock.now()
+        with self._access.store.write(owner_id) as tx:
+            for memory in tx.memories([id_]):
+                return self._restore_memory(tx, memory, now)
+            for message in tx.originals([id_]):
+                return self._restore_message(tx, message, now)
+            raise NotFound("memory", id_)
+
+    def _embed_ahead(self, known: Snapshot, target: Memory | Message) -> None:
+        """Embed what a forgetting will leave of the messages, before the lock is taken."""
+        if not isinstance(target, Memory):
+            return
+        gone = sentence_keys(target.content)
+        left = [
+            Text(without(message.content, gone), message.speaker)
+            for message in known.messages(ids=_messages_of(known, target))
+        ]
+        self._indexer.entries([text for text in left if text.content], known)
+
+    def _forget_memory(self, tx: Transaction, memory: Memory, now: datetime) -> Forgotten:
+        message_ids = _messages_of(tx, memory)
+        known = {source.id for source in memory.sources}
+        extra = tuple(
+            Source(message.id, "message", message.external_id)
+            for message in tx.messages(ids=message_ids)
+            if message.id not in known
+        )
+        forgotten = replace(
+            memory, state=State.FORGOTTEN, sources=(*memory.sources, *extra), updated_at=now
+        )
+        tx.amend(forgotten)
+        details = {"state": str(memory.state)}
+        tx.record([Event(memory.id, Action.FORGOTTEN, now, "user", memory.version, details)])
+        touched = self._refresh_messages(tx, message_ids, now)
+        return Forgotten((memory.id,), tuple(touched))
+
+    def _forget_message(self, tx: Transaction, message: Message, now: datetime) -> Forgotten:
+        tx.close_messages([message.id], now)
+        tx.record([Event(message.id, Action.FORGOTTEN, now, "user", message.version)])
+        forgotten = []
+        for memory in tx.derived([message.id]).get(message.id, []):
+            others = [source for source in memory.sources if source.id != message.id]
+            if memory.state is State.FORGOTTEN or others:
+                continue
+            tx.amend(replace(memory, state=State.FORGOTTEN, updated_at=now))
+            details = {"state": str(memory.state), "message": message.id}
+            tx.record([Event(memory.id, Action.FORGOTTEN, now, "user", memory.version, details)])
+            forgotten.append(memory.id)
+        self._reindex_after(tx, message)
+        return Forgotten(tuple(forgotten), (message.id,))
+
+    def _restore_memory(self, tx: Transaction, memory: Memory, now: datetime) -> Memory:
+        if memory.state is State.ACTIVE:
+            raise Conflict(f"memory {memory.id} is active")
+        ended = memory.expires_at is not None and memory.expires_at <= now
+        restored = replace(
+            memory,
+            state=State.ACTIVE,
+            superseded_by=None,
+            expires_at=None if ended else memory.expires_at,
+            version=memory.version + 1,
+            updated_at=now,
+        )
+        entry = self._indexer.entries([Text(memory.content)], tx)[0]
+        _check_key_free(tx, restored)
+        _check_not_said(tx, restored, entry.content_key)
+        tx.revise(restored, entry)
+        details = {"state": str(memory.state)}
+        tx.record([Event(memory.id, Action.RESTORED, now, "user", restored.version, details)])
+        if memory.state is State.FORGOTTEN:
+            sources = [source.id for source in memory.sources if source.of == "message"]
+            self._refresh_messages(tx, sources, now)
+        return restored
+
+    def _restore_message(self, tx: Transaction, original: Message, now: datetime) -> Message:
+        if tx.messages(ids=[original.id]):
+            raise Conflict(f"message {original.id} is not forgotten")
+        history = tx.derived([original.id]).get(original.id, [])
+        for memory in history:
+            if memory.state is State.FORGOTTEN and _went_with(tx, memory, original.id):
+                self._restore_memory(tx, memory, now)
+        self._refresh_messages(tx, [original.id], now)
+        found = tx.messages(ids=[original.id])
+        if not found:
+            self._reopen(tx, original, original.content, now)
+            found = tx.messages(ids=[original.id])
+        tx.record([Event(original.id, Action.RESTORED, now, "user", found[0].version)])
+        return found[0]
+
+    def _refresh_messages(
+        self, tx: Transaction, message_ids: Sequence[str], now: datetime
+    ) -> list[str]:
+        """Make messages say what they said but for what is forgotten; return which changed."""
+        current = {message.id: message for message in tx.messages(ids=message_ids)}
+        changed = []
+        for original in tx.originals(message_ids):
+            content = _remaining(tx, original)
+            there = current.get(original.id)
+            if (there.content if there else "") == content:
+                continue
+            if content:
+                self._reopen(tx, original, content, now)
+            else:
+                tx.close_messages([original.id], now)
+            action = Action.RESTORED if content == original.content else Action.FORGOTTEN
+            tx.record([Event(original.id, action, now, "user", original.version + 1)])
+            self._reindex_after(tx, original)
+            changed.append(original.id)
+        return changed
+
+    def _reopen(self, tx: Transaction, original: Message, content: str, now: datetime) -> None:
+        message = replace(original, content=content, version=original.version + 1)
+        entry = self._indexer.entries([Text(content, original.speaker)], tx)[0]
+        tx.revise_message(message, in_window(entry, self._entry_before(tx, message)), now)
+
+    def _reindex_after(self, tx: Transaction, message: Message) -> None:
+        """Make the window of the message after this one anew."""
+        for after in tx.messages(session_id=message.session_id, after=message.sequence, limit=1):
+            entry = self._indexer.entries([Text(after.content, after.speaker)], tx)[0]
+            tx.reindex(after.id, in_window(entry, self._entry_before(tx, after)))
+
+    def _entry_before(self, tx: Transaction, message: Message) -> IndexEntry | None:
+        before = tx.messages(session_id=message.session_id, after=message.sequence - 2, limit=1)
+        if not before or before[0].sequence >= message.sequence:
+            return None
+        return self._indexer.keywords_only(Text(before[0].content, before[0].speaker))
+
+
+def _target(snapshot: Snapshot, id_: str | None, key: str | None) -> Memory | Message:
+    """Return what is to be forgotten."""
+    if key is not None:
+        keyed = snapshot.by_key(arguments.name(key, "key"))
+        if keyed is None:
+            raise NotFound("key", key)
+        return keyed
+    wanted = ids.parse(str(id_))
+    for memory in snapshot.memories([wanted]):
+        if memory.state is not State.FORGOTTEN:
+            return memory
+    for message in snapshot.messages(ids=[wanted]):
+        return message
+    raise NotFound("memory", wanted)
+
+
+def _messages_of(snapshot: Snapshot, memory: Memory) -> list[str]:
+    """Return the messages that a memory came from, and those that say just the same."""
+    sources = [source.id for source in memory.sources if source.of == "message"]
+    same = snapshot.by_content(content_key(memory.content))
+    said = [record.id for record in same if not isinstance(record, Memory)]
+    return list(dict.fromkeys([*sources, *said]))
+
+
+def _remaining(tx: Transaction, original: Message) -> str:
+    """Return what a message says without the sentences of memories that are forgotten."""
+    forgotten: frozenset[str] = frozenset()
+    for memory in tx.derived([original.id]).get(original.id, []):
+        if memory.state is State.FORGOTTEN:
+            forgotten |= sentence_keys(memory.content)
+    return without(original.content, forgotten) if forgotten else original.content
+
+
+def _went_with(tx: Transaction, memory: Memory, message_id: str) -> bool:
+    history = tx.history(memory.id)
+    events = history.events if history else ()
+    last = next((each for each in reversed(events) if each.action is Action.FORGOTTEN), None)
+    return last is not None and last.details.get("message") == message_id
+
+
+def _stored(snapshot: Snapshot, id_: str) -> Memory:
+    found = snapshot.memories([id_])
+    if not found:
+        raise NotFound("memory", id_)
+    return found[0]
+
+
+def _active(snapshot: Snapshot, id_: str) -> Memory:
+    memory = _stored(snapshot, id_)
+    if memory.state is not State.ACTIVE:
+        raise NotFound("active memory", id_)
+    return memory
+
+
+def _check_key_free(tx: Transaction, memory: Memory) -> None:
+    holder = tx.by_key(memory.key) if memory.key is not None else None
+    if holder is not None and holder.id != memory.id:
+        raise Conflict(f"memory {holder.id} has that key")
+
+
+def _check_not_said(tx: Transaction, memory: Memory, key: str) -> None:
+    for other in tx.by_content(key):
+        if isinstance(other, Memory) and other.id != memory.id and other.key == memory.key:
+            raise Conflict(f"memory {other.id} says that already")
+
+
+def _check_no_cycle(tx: Transaction, old_id: str, successor: Memory) -> None:
+    step: Memory | None = successor
+    for _ in range(_LONGEST_CHAIN):
+        if step is None or step.superseded_by is None:
+            return
+        if step.superseded_by == old_id:
+            raise Conflict("that would make a cycle of supersessions")
+        step = next(iter(tx.memories([step.superseded_by])), None)
+    raise Conflict(f"the chain of supersessions is longer than {_LONGEST_CHAIN}")

@@ -1,0 +1,69 @@
+"""Text for a prompt, of what is relevant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mnemon.domain.memories import EPISODE
+from mnemon.policies.budgeting import prompt_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mnemon.domain.recall import Recalled
+    from mnemon.services.access import Access
+    from mnemon.services.indexing import Indexer
+    from mnemon.services.recall import Recalling, Request
+    from mnemon.services.touches import Touches
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Text for a prompt, and what stands in it.
+
+    Attributes:
+        text: The text; empty where there is nothing to say.
+        results: What it shows, best first.
+        tokens: What it costs.
+    """
+
+    text: str
+    results: tuple[Recalled, ...]
+    tokens: int
+
+
+class Contexts:
+    """Makes prompts of memories."""
+
+    def __init__(
+        self,
+        access: Access,
+        indexer: Indexer,
+        recalling: Recalling,
+        touches: Touches,
+        *,
+        enabled: bool = True,
+    ) -> None:
+        """Use these; not `enabled`: there is never anything to say."""
+        self._access = access
+        self._indexer = indexer
+        self._recalling = recalling
+        self._touches = touches
+        self._enabled = enabled
+
+    def build(self, owner_id: str, request: Request, *, touch: bool) -> Context:
+        """Return what is relevant as text, at most `request.token_budget` tokens of it."""
+        if not self._enabled:
+            return Context("", (), 0)
+        profile = self._access.profile(owner_id)
+        found = self._recalling.recall(owner_id, request, touch=False)
+        text, shown = profile.rendering.render(
+            found.memories, request.token_budget, self._prompt_tokens
+        )
+        if touch and request.scope.as_of is None:
+            self._touches.add(owner_id, [one.id for one in shown if one.kind != EPISODE])
+        return Context(text, shown, self._prompt_tokens([text])[0])
+
+    def _prompt_tokens(self, texts: Sequence[str]) -> list[int]:
+        return [prompt_tokens(pieces) for pieces in self._indexer.prompt_pieces(texts)]

@@ -1,0 +1,173 @@
+"""Making the index entries of texts: passages, keywords, vectors, features."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mnemon.errors import ServiceFailed
+from mnemon.policies.indexing import embedded_text, passage_terms, window_terms
+from mnemon.policies.vectors import quantise
+from mnemon.ports.store import IndexEntry, Passage
+from mnemon.text.features import features
+from mnemon.text.normal import content_key
+from mnemon.text.passages import passages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from mnemon.ports.embedder import Embedder, TextRole
+    from mnemon.ports.store import Snapshot, Store
+    from mnemon.ports.tokens import TokenCounter
+
+_DIGEST_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text to index.
+
+    Attributes:
+        content: The text, cleaned.
+        speaker: Who said it, where that has a name.
+    """
+
+    content: str
+    speaker: str | None = None
+
+
+class Indexer:
+    """Makes index entries. Thread-safe."""
+
+    def __init__(self, embedder: Embedder, counter: TokenCounter, store: Store) -> None:
+        """Use this embedder and counter, for this store."""
+        self._embedder = embedder
+        self._counter = counter
+        self._store = store
+        self._adopted = False
+        self._lock = threading.Lock()
+        self._recent = _Recent()
+
+    def entries(self, texts: Sequence[Text], known: Snapshot) -> list[IndexEntry]:
+        """Return the index entry of each text.
+
+        What `known` has vectors of is not embedded again; nor is a text that comes twice.
+
+        Raises:
+            ServiceFailed: The embedder failed, or gave what is no vector.
+            WrongEmbeddingModel: The store has vectors of another model.
+        """
+        bare = [self._bare(text) for text in texts]
+        wanted = {
+            passage.digest: embedded_text(text.speaker, passage.span.of(text.content))
+            for text, entry in zip(texts, bare, strict=True)
+            for passage in entry.passages
+            if passage.digest is not None
+        }
+        vectors = self._recent.found(wanted) | known.vectors(list(wanted))
+        missing = {digest: text for digest, text in wanted.items() if digest not in vectors}
+        embedded = self._embed(list(missing.values()), "document")
+        fresh = dict(zip(missing, quantise(embedded), strict=True))
+        self._recent.keep(fresh)
+        return [_with_vectors(entry, vectors | fresh) for entry in bare]
+
+    def keywords_only(self, text: Text) -> IndexEntry:
+        """Return the index entry of a text without its vectors."""
+        return self._bare(text)
+
+    def query(self, text: str) -> NDArray[np.int8] | None:
+        """Return the vector of a query as stored ones are compared with; None for no text."""
+        if not text:
+            return None
+        vector: NDArray[np.int8] = quantise(self._embed([text], "query")[0])
+        return vector
+
+    def prompt_pieces(self, texts: Sequence[str]) -> list[int]:
+        """Return the word pieces of each text."""
+        return self._counter.count(texts)
+
+    def _bare(self, text: Text) -> IndexEntry:
+        spans = passages(text.content, self._counter)
+        parts = tuple(
+            Passage(
+                span=span,
+                tokens=tokens,
+                terms=passage_terms(text.speaker, span.of(text.content)),
+                vector=None,
+                digest=self._digest(embedded_text(text.speaker, span.of(text.content))),
+            )
+            for span, tokens in spans
+        )
+        tokens = sum(part.tokens for part in parts)
+        return IndexEntry(features(text.content, tokens=tokens), parts, content_key(text.content))
+
+    def _digest(self, text: str) -> bytes:
+        name = f"{self._embedder.name}\0{text}".encode()
+        return hashlib.blake2b(name, digest_size=_DIGEST_BYTES).digest()
+
+    def _embed(self, texts: Sequence[str], role: TextRole) -> NDArray[np.float32]:
+        dimension = self._embedder.dimension
+        if not texts:
+            return np.empty((0, dimension), dtype=np.float32)
+        vectors = np.asarray(self._embedder.embed(texts, role=role), dtype=np.float32)
+        if vectors.shape != (len(texts), dimension):
+            raise ServiceFailed(
+                self._embedder.name,
+                f"gave vectors of shape {vectors.shape}, not {(len(texts), dimension)}",
+            )
+        if not np.isfinite(vectors).all():
+            raise ServiceFailed(self._embedder.name, "gave a vector that is not finite")
+        self._adopt()
+        return vectors
+
+    def _adopt(self) -> None:
+        with self._lock:
+            if not self._adopted:
+                self._store.adopt_embedder(self._embedder.name, self._embedder.dimension)
+                self._adopted = True
+
+
+class _Recent:
+    """The vectors made last, so that one made before a lock is taken is there under it."""
+
+    def __init__(self, size: int = 4_096) -> None:
+        self._size = size
+        self._vectors: OrderedDict[bytes, NDArray[np.int8]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def found(self, digests: Iterable[bytes]) -> dict[bytes, NDArray[np.int8]]:
+        with self._lock:
+            return {each: self._vectors[each] for each in digests if each in self._vectors}
+
+    def keep(self, vectors: Mapping[bytes, NDArray[np.int8]]) -> None:
+        with self._lock:
+            self._vectors.update(vectors)
+            while len(self._vectors) > self._size:
+                self._vectors.popitem(last=False)
+
+
+def _with_vectors(entry: IndexEntry, vectors: dict[bytes, NDArray[np.int8]]) -> IndexEntry:
+    parts = tuple(
+        replace(part, vector=vectors[part.digest]) if part.digest is not None else part
+        for part in entry.passages
+    )
+    return replace(entry, passages=parts)
+
+
+def in_window(entry: IndexEntry, previous: IndexEntry | None) -> IndexEntry:
+    """Return a message's entry with the keywords of the message before it, where both fit.
+
+    `previous` is that message's entry on its own, without a window.
+    """
+    if previous is None or len(entry.passages) != 1 or len(previous.passages) != 1:
+        return entry
+    own, other = entry.passages[0], previous.passages[0]
+    terms = window_terms(own.terms, own.tokens, other.terms, other.tokens)
+    return replace(entry, passages=(replace(own, terms=terms),))

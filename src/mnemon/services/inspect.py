@@ -1,0 +1,175 @@
+"""Looking at what is stored."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mnemon.domain.memories import History, Memory, Page, State
+from mnemon.errors import InvalidInput, NotFound
+from mnemon.policies import arguments, ids
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from mnemon.domain.messages import Message, Session
+    from mnemon.domain.owners import Statistics
+    from mnemon.services.access import Access
+
+MAX_PAGE = 1_000
+_SECONDS_PER_DAY = 86_400.0
+
+
+class Inspecting:
+    """Reads single records, lists and figures."""
+
+    def __init__(self, access: Access) -> None:
+        """Use this."""
+        self._access = access
+
+    def get(self, owner_id: str, id: str) -> Memory:
+        """Return a memory in any state, with its strength as of now.
+
+        Raises:
+            InvalidInput: That is no id.
+            NotFound: The owner has no memory with it.
+        """
+        id_ = ids.parse(id)
+        with self._access.store.read(owner_id) as snapshot:
+            found = snapshot.memories([id_])
+        if not found:
+            raise NotFound("memory", id_)
+        return self._aged(owner_id, found)[0]
+
+    def message(self, owner_id: str, id: str) -> Message:
+        """Return a message.
+
+        Raises:
+            InvalidInput: That is no id.
+            NotFound: The owner has no message with it, or it is forgotten.
+        """
+        id_ = ids.parse(id)
+        with self._access.store.read(owner_id) as snapshot:
+            found = snapshot.messages(ids=[id_])
+        if not found:
+            raise NotFound("message", id_)
+        return found[0]
+
+    def page(
+        self,
+        owner_id: str,
+        *,
+        kind: str | None,
+        state: str | None,
+        tags: Iterable[str],
+        limit: int,
+        cursor: str | None,
+        offset: int = 0,
+    ) -> Page:
+        """Return memories, newest first; of all kinds, and active, unless said otherwise.
+
+        Raises:
+            InvalidInput: An argument can't be taken.
+        """
+        profile = self._access.profile(owner_id)
+        if kind is not None and kind not in profile.kinds:
+            raise InvalidInput("kind", f"{kind!r} is none of {', '.join(profile.kinds)}")
+        with self._access.store.read(owner_id) as snapshot:
+            page = snapshot.page(
+                states=_states(state),
+                kinds=None if kind is None else frozenset({kind}),
+                tags=arguments.tags(tags),
+                limit=arguments.count(limit, "limit", least=0, most=MAX_PAGE),
+                cursor=cursor,
+                offset=arguments.count(offset, "offset", least=0),
+            )
+        return replace(page, memories=tuple(self._aged(owner_id, page.memories)))
+
+    def messages(
+        self, owner_id: str, session_id: str, *, limit: int | None, after: int
+    ) -> tuple[Message, ...]:
+        """Return the messages of a session by sequence, from the first after `after`.
+
+        Raises:
+            InvalidInput: An argument can't be taken.
+        """
+        arguments.name(session_id, "session")
+        most = None if limit is None else arguments.count(limit, "limit", least=0)
+        first = arguments.count(after, "after", least=0)
+        with self._access.store.read(owner_id) as snapshot:
+            return tuple(snapshot.messages(session_id=session_id, after=first, limit=most))
+
+    def sessions(self, owner_id: str) -> tuple[Session, ...]:
+        """Return the owner's conversations, in the order in which they were first logged."""
+        with self._access.store.read(owner_id) as snapshot:
+            return tuple(snapshot.sessions())
+
+    def history(self, owner_id: str, id: str) -> History:
+        """Return versions and events of a memory, oldest first.
+
+        Raises:
+            InvalidInput: That is no id.
+            NotFound: The owner has no memory with it.
+        """
+        id_ = ids.parse(id)
+        with self._access.store.read(owner_id) as snapshot:
+            found = snapshot.history(id_)
+        if found is None:
+            raise NotFound("memory", id_)
+        return found
+
+    def statistics(self, owner_id: str) -> Statistics:
+        """Return how much the owner has stored."""
+        with self._access.store.read(owner_id) as snapshot:
+            return snapshot.statistics()
+
+    def everything(self, owner_id: str) -> Iterator[Memory | Message]:
+        """Give all messages, then all memories in every state, oldest first, as of one instant."""
+        with self._access.store.read(owner_id) as snapshot:
+            yield from snapshot.messages()
+            memories: list[Memory] = []
+            cursor: str | None = None
+            while True:
+                page = snapshot.page(
+                    states=frozenset(State),
+                    kinds=None,
+                    tags=(),
+                    limit=MAX_PAGE,
+                    cursor=cursor,
+                )
+                memories += page.memories
+                cursor = page.cursor
+                if cursor is None:
+                    break
+            yield from self._aged(owner_id, memories[::-1])
+
+    def _aged(self, owner_id: str, memories: Sequence[Memory]) -> list[Memory]:
+        """Return memories with their strength as of now."""
+        now = self._access.clock.now()
+        elapsed = [
+            (now - (memory.accessed_at or memory.created_at)).total_seconds() / _SECONDS_PER_DAY
+            for memory in memories
+        ]
+        strength = self._access.profile(owner_id).forgetting.strength(
+            [memory.kind for memory in memories],
+            np.array([memory.importance for memory in memories], dtype=np.float64),
+            np.array([memory.access_count for memory in memories], dtype=np.int64),
+            np.array(elapsed, dtype=np.float64),
+        )
+        return [
+            replace(memory, strength=float(left))
+            for memory, left in zip(memories, strength, strict=True)
+        ]
+
+
+def _states(state: str | None) -> frozenset[State]:
+    if state is None:
+        return frozenset({State.ACTIVE})
+    if state == "all":
+        return frozenset(State)
+    try:
+        return frozenset({State(state)})
+    except ValueError as error:
+        raise InvalidInput("state", f"{state!r} is none of all, {', '.join(State)}") from error

@@ -1,0 +1,309 @@
+"""Finding what is relevant: two searches, one ranking, folding, a budget."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mnemon.domain.items import Span
+from mnemon.domain.memories import EPISODE, Memory, State
+from mnemon.domain.messages import Message
+from mnemon.domain.recall import Dropped, Recalled, RecallResult, Scope, Score, Trace
+from mnemon.errors import InvalidInput
+from mnemon.policies import arguments
+from mnemon.policies.budgeting import prompt_tokens
+from mnemon.policies.folding import covers
+from mnemon.services.candidates import Found, search
+from mnemon.text.cleaning import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from mnemon.domain.recall import Mode
+    from mnemon.policies.ranking.model import Query, Scores
+    from mnemon.ports.store import Snapshot
+    from mnemon.profiles.model import Profile
+    from mnemon.services.access import Access
+    from mnemon.services.indexing import Indexer
+    from mnemon.services.touches import Touches
+
+MAX_QUERY_CHARS = 1_000
+_QUERY_HEAD = 300
+_QUERY_TAIL = 700
+"""A long query keeps its first 300 and last 700 characters: what it is about, and what is asked."""
+
+_MODES = ("hybrid", "vector", "keyword")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is asked of recall, checked.
+
+    Attributes:
+        text: The query; cleaned, at most 1,000 characters.
+        scope: What may be returned.
+        top_k: At most so many results, 0..100.
+        token_budget: They cost at most so much.
+        mode: Which searches take part.
+        trace: Whether to say how the answer came about.
+    """
+
+    text: str
+    scope: Scope
+    top_k: int
+    token_budget: int
+    mode: Mode = "hybrid"
+    trace: bool = False
+
+
+class Recalling:
+    """Answers queries."""
+
+    def __init__(self, access: Access, indexer: Indexer, touches: Touches) -> None:
+        """Use these."""
+        self._access = access
+        self._indexer = indexer
+        self._touches = touches
+
+    def request(
+        self,
+        owner_id: str,
+        query: str,
+        *,
+        top_k: int,
+        token_budget: int,
+        kinds: Iterable[str] | None = None,
+        session: str | None = None,
+        tags: Iterable[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        as_of: datetime | None = None,
+        mode: Mode = "hybrid",
+        include_compressed: bool = False,
+        trace: bool = False,
+    ) -> Request:
+        """Check what is asked.
+
+        Raises:
+            InvalidInput: An argument can't be taken.
+        """
+        if mode not in _MODES:
+            raise InvalidInput("mode", f"{mode!r} is none of {', '.join(_MODES)}")
+        scope = Scope(
+            now=self._access.clock.now(),
+            as_of=None if as_of is None else arguments.instant(as_of, "as_of"),
+            kinds=_kinds(kinds, self._access.profile(owner_id)),
+            session_id=None if session is None else arguments.name(session, "session"),
+            tags=() if tags is None else arguments.tags(tags),
+            since=None if since is None else arguments.instant(since, "since"),
+            until=None if until is None else arguments.instant(until, "until"),
+            include_compressed=include_compressed,
+        )
+        return Request(
+            text=shortened(clean(query, field="query")),
+            scope=scope,
+            top_k=arguments.count(top_k, "top_k", least=0, most=arguments.MAX_TOP_K),
+            token_budget=arguments.count(token_budget, "token_budget", least=0),
+            mode=mode,
+            trace=trace,
+        )
+
+    def recall(self, owner_id: str, request: Request, *, touch: bool) -> RecallResult:
+        """Return what is relevant, best first."""
+        watch = _Watch()
+        profile = self._access.profile(owner_id)
+        with self._access.store.read(owner_id) as snapshot:
+            participants = snapshot.participants()
+        query = profile.ranking.prepare(request.text, participants, request.scope.now)
+        watch.lap("prepare")
+        vector = None if request.mode == "keyword" else self._indexer.query(query.dense_text)
+        watch.lap("embed")
+        with self._access.store.read(owner_id) as snapshot:
+            found = search(snapshot, profile, query, vector, request)
+            watch.lap("search")
+            scores = profile.ranking.score(query, found.candidates)
+            watch.lap("score")
+            chosen, dropped = _choose(snapshot, found, scores, request)
+            watch.lap("load")
+        if touch and request.scope.as_of is None:
+            self._touches.add(owner_id, [one.id for one in chosen if one.kind != EPISODE])
+        return RecallResult(
+            memories=tuple(chosen),
+            total_tokens=sum(one.tokens for one in chosen),
+            token_budget=request.token_budget,
+            trace=_trace(query, found, dropped, watch) if request.trace else None,
+        )
+
+
+class _Watch:
+    """Takes the time of the stages of one recall."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, stage: str) -> None:
+        now = time.perf_counter()
+        self.seconds[stage] = now - self._last
+        self._last = now
+
+
+def shortened(query: str) -> str:
+    """Return a query of at most 1,000 characters: its beginning and its end."""
+    if len(query) <= MAX_QUERY_CHARS:
+        return query
+    return f"{query[:_QUERY_HEAD]}{query[-_QUERY_TAIL:]}"
+
+
+def _kinds(kinds: Iterable[str] | None, profile: Profile) -> frozenset[str] | None:
+    if kinds is None:
+        return None
+    if isinstance(kinds, str):
+        raise InvalidInput("kinds", "must be a list of kinds, not one text")
+    known = (*profile.kinds, EPISODE)
+    wanted = frozenset(kinds)
+    for kind in sorted(wanted - set(known)):
+        raise InvalidInput("kinds", f"{kind!r} is none of {', '.join(known)}")
+    return wanted
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """A candidate in its place: its row among the candidates, and its score."""
+
+    row: int
+    score: Score
+
+
+def _choose(
+    snapshot: Snapshot, found: Found, scores: Scores, request: Request
+) -> tuple[list[Recalled], list[Dropped]]:
+    """Take the best that fit, folding what another result says already."""
+    order = np.lexsort((found.numbers, -scores.total))
+    order = np.concatenate([order[found.exact[order]], order[~found.exact[order]]])
+    ranked = [_Placed(int(row), _score(found, scores, int(row))) for row in order]
+    chosen: list[Recalled] = []
+    dropped: list[Dropped] = []
+    tokens = 0
+    step = max(request.top_k, 1)
+    for start in range(0, len(ranked), step):
+        batch = ranked[start : start + step]
+        if len(chosen) >= request.top_k:
+            dropped += [_dropped(found, placed, "rank") for placed in batch]
+            continue
+        for placed, result in zip(batch, _load(snapshot, found, batch), strict=True):
+            if not scores.kept[placed.row]:
+                dropped.append(_dropped(found, placed, "floor"))
+            elif len(chosen) >= request.top_k:
+                dropped.append(_dropped(found, placed, "rank"))
+            elif _fold(chosen, result):
+                dropped.append(_dropped(found, placed, "folded"))
+            elif tokens + result.tokens > request.token_budget:
+                dropped.append(_dropped(found, placed, "budget"))
+            else:
+                chosen.append(result)
+                tokens = sum(one.tokens for one in chosen)
+    return _marked(snapshot, chosen), dropped
+
+
+def _dropped(found: Found, placed: _Placed, reason: str) -> Dropped:
+    return Dropped(found.items.record_id[placed.row], reason, placed.score)  # type: ignore[arg-type]
+
+
+def _score(found: Found, scores: Scores, row: int) -> Score:
+    columns = found.candidates
+    similarity = float(columns.best_similarity[row])
+    return Score(
+        total=float(scores.total[row]),
+        similarity=0.0 if np.isnan(similarity) else similarity,
+        text=float(columns.text[row]),
+        strength=float(columns.strength[row]),
+        freshness=float(columns.freshness[row]),
+        parts={name: float(part[row]) for name, part in scores.parts.items()},
+    )
+
+
+def _load(snapshot: Snapshot, found: Found, batch: Sequence[_Placed]) -> list[Recalled]:
+    """Read the records of a batch, and choose the passage of each to show."""
+    rows = [placed.row for placed in batch]
+    ids = [found.items.record_id[row] for row in rows]
+    memories = [id_ for row, id_ in zip(rows, ids, strict=True) if found.items.is_memory[row]]
+    messages = [id_ for row, id_ in zip(rows, ids, strict=True) if not found.items.is_memory[row]]
+    records: dict[str, Memory | Message] = {
+        memory.id: memory for memory in snapshot.memories(memories, as_of=found.as_of)
+    }
+    records |= {
+        message.id: message for message in snapshot.messages(ids=messages, as_of=found.as_of)
+    }
+    spans = snapshot.passages(found.numbers[rows])
+    return [
+        _recalled(found, placed, records[id_], parts)
+        for placed, id_, parts in zip(batch, ids, spans, strict=True)
+    ]
+
+
+def _recalled(
+    found: Found, placed: _Placed, record: Memory | Message, parts: Sequence[tuple[Span, int]]
+) -> Recalled:
+    if isinstance(record, Memory):
+        record = replace(record, strength=placed.score.strength)
+    if isinstance(record, Memory) or len(parts) <= 1:
+        shown = Span(0, len(record.content))
+        pieces = sum(tokens for _, tokens in parts)
+    else:
+        shown, pieces = parts[int(found.best_part[placed.row])]
+    return Recalled(record, placed.score, shown, prompt_tokens(pieces))
+
+
+def _fold(chosen: list[Recalled], result: Recalled) -> bool:
+    """Fold a result into one chosen before, or that one into it; return whether it is done."""
+    for place, other in enumerate(chosen):
+        if not _related(other.record, result.record):
+            continue
+        if covers(other.text, result.text):
+            chosen[place] = replace(other, folded=(*other.folded, result.id, *result.folded))
+            return True
+        if covers(result.text, other.text):
+            folded = (*result.folded, other.id, *other.folded)
+            chosen[place] = replace(result, score=other.score, folded=folded)
+            return True
+    return False
+
+
+def _related(first: Memory | Message, second: Memory | Message) -> bool:
+    """Return whether two records may stand for each other.
+
+    Two messages may not: the same words said twice are two episodes. A memory and a message
+    may where the memory was made from it; two memories always.
+    """
+    if isinstance(first, Message) and isinstance(second, Message):
+        return False
+    if isinstance(first, Memory) and isinstance(second, Memory):
+        return True
+    memory, message = (first, second) if isinstance(first, Memory) else (second, first)
+    return isinstance(memory, Memory) and any(each.id == message.id for each in memory.sources)
+
+
+def _marked(snapshot: Snapshot, chosen: list[Recalled]) -> list[Recalled]:
+    """Mark the episodes of which a memory was made that has been superseded since."""
+    derived = snapshot.derived([one.id for one in chosen if isinstance(one.record, Message)])
+    changed = {
+        message_id
+        for message_id, memories in derived.items()
+        if any(memory.state is State.SUPERSEDED for memory in memories)
+    }
+    return [replace(one, changed_later=True) if one.id in changed else one for one in chosen]
+
+
+def _trace(query: Query, found: Found, dropped: Sequence[Dropped], watch: _Watch) -> Trace:
+    return Trace(
+        dense_text=query.dense_text,
+        terms=query.terms,
+        candidates=len(found.numbers),
+        dropped=tuple(dropped),
+        seconds=watch.seconds,
+    )
