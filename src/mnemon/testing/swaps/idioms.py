@@ -32,8 +32,9 @@ FIXED: Final[Mapping[Language, Mapping[str, str]]] = {
             r"\b(?i:a|the|tin|trash) (?:can|must|might|may)\b|\bmay (?=\d)|\bhave to do with"
         ),
         "tense": (
-            r"\b(?:to|must|may|can|could|might|should|would|will|not|n't|did|do|does|I'd) "
-            r"(?:have|be)\b|\b[Ii]f I were\b|\bam (?=\d)|(?<=\d) ?am\b"
+            r"\b(?i:to|must|may|can|could|might|should|would|will|not|n't|did|do|does|I'd) "
+            r"(?:(?:I|you|he|she|we|they|it) )?(?:have|be)\b"
+            r"|\b[Ii]f I were\b|\bam (?=\d)|(?<=\d) ?am\b"
         ),
         "number": (
             r"\b(?:no|any|every|some|each|which|this|that|the|another|only) one\b|\bone (?:another|"
@@ -46,10 +47,9 @@ FIXED: Final[Mapping[Language, Mapping[str, str]]] = {
         "quantifier": (
             r"\ball right\b|\bat all\b|\bafter all\b|\babove all\b|^No, |\bno longer\b"
             r"|\bno matter\b"
-            r"|\bno one\b(?=')|\b(?:a|quite a) (?:few|little)\b|\bmost of all\b|^no[.!]?$"
+            r"|\bno one\b(?=')|\b(?i:a|quite a) (?:few|little)\b|\bmost of all\b|^no[.!]?$"
             r"|\beither(?=[.!?]?$)|\b(?:how|as|so|too|very) (?:much|many|little|few)\b"
-            r"|\b(?:talk|think|thought|know|tell|told|ask|care|"
-            r"dream|worry|hear)\w*(?: \w+)? about\b|\bsome(?:how|what)\b|\bof all\b"
+            r"|\babout(?! (?:\d|half|two|three|four|five|six|ten|twenty|fifty))\b|\bsome(?:how|what)\b|\bof all\b"
         ),
         "comparative": r"\bno longer\b|\bmore or less\b|\bany longer\b|\bmost of\b|\bno more\b|"
         r"\bmore than\b|\bless than\b|\bat (?:most|least)\b|\bbetter (?:not|off)\b",

@@ -20,6 +20,10 @@ _VERSION: Final = re.compile(r"\b(?:version|release|python|v)\s?(\d+\.\d+)(?![\w
 _MEASURE: Final = r"(?=\s?(?:°|%|degrees|percent|Grad|Prozent))"
 _POSITIVE: Final = re.compile(r"(?<![\w.,:/+\-−])(?=\d+(?:[.,]\d+)?" + _MEASURE + ")")
 _SIGN: Final = re.compile(r"(?<![\w)\]}%°.,:/+\-−])(?<![\d%] )([-−+])(?=\d)(?!\d+[ /-]\d)")
+_OF_TIME: Final = re.compile(
+    r"\s?(?:[ap]\.?m\b|Uhr\b|o['’]clock|\.?\s(?:Jan|Feb|Mar|Mär|Apr|Ma[iy]|Jun|Jul|Aug|Sep|O[ck]t|"
+    r"Nov|De[cz]))"
+)
 _SYMMETRIC: Final = listed("and or to by x times plus und oder bis mal nor")
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
 _LAST_SAFE_DAY: Final = 28  # exists in every month
@@ -64,12 +68,15 @@ def _in_row(sentence: str, match: re.Match[str]) -> bool:
     return bool(re.search(r"\d[ /-]$", before) or re.match(r"[ /-]\d", after))
 
 
+def _is_free(sentence: str, match: re.Match[str]) -> bool:
+    return not _OF_TIME.match(sentence, match.end()) and not _in_row(sentence, match)
+
+
 def _is_amount(sentence: str, match: re.Match[str]) -> bool:
     """Tell whether a number counts something, rather than naming it or telling the time."""
     text = match.group()
     is_whole = text.isdigit() and text[0] != "0" and len(text) < _PHONE_DIGITS
-    is_time = re.match(r"\s?(?:[ap]\.?m\b|Uhr\b|o['’]clock)", sentence[match.end() :])
-    return is_whole and not is_time and not _in_row(sentence, match)
+    return is_whole and _is_free(sentence, match)
 
 
 def numbers(sentence: str) -> Iterator[str]:
@@ -103,7 +110,7 @@ def decimals(sentence: str) -> Iterator[str]:
     """Drop the decimal point (3.5 to 35), or put one in (35 to 3.5)."""
     for match in _plain(sentence):
         text = match.group()
-        if sentence[: match.start()][-1:].isalpha() or _in_row(sentence, match):
+        if sentence[: match.start()][-1:].isalpha() or not _is_free(sentence, match):
             continue
         if re.fullmatch(r"\d+[.,]\d{1,2}", text):
             yield put(sentence, *match.span(), re.sub(r"[.,]", "", text).lstrip("0") or "00")

@@ -53,9 +53,9 @@ def english_plurals(sentence: str) -> Iterator[str]:
     """Change the number of a noun after an article or a possessive, or of a listed one."""
     for match in _ONE.finditer(sentence):
         article, noun = match.groups()
-        if noun not in PLURALS and noun not in _NO_NOUNS and not noun.endswith("s"):
+        if noun not in PLURALS and noun not in _NO_NOUNS and not noun.endswith(("s", "ed")):
             owner = "" if article.lower() in {"a ", "an "} else article
-            yield put(sentence, *match.span(), like(article, owner + _plural(noun)))
+            yield put(sentence, *match.span(), like(article.strip(), owner + _plural(noun)))
     for match in _SEVERAL.finditer(sentence):
         if match.group(2) not in NO_PLURAL_S and match.group(2) not in _THIRD_PERSONS:
             yield put(sentence, *match.span(2), _singular(match.group(2)))

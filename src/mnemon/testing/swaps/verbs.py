@@ -13,8 +13,9 @@ _BASE: Final = {forms[0]: forms for forms in ENGLISH_VERBS.values()}
 _THIRD: Final = {forms[1]: forms for forms in ENGLISH_VERBS.values()}
 _PAST: Final = {forms[2]: forms for forms in ENGLISH_VERBS.values()}
 _AUXILIARIES: Final = listed(
-    """has have had having is are was were be been being am do does did will would can could may
-    might must should to not a an the my your his her our their this these of in on at"""
+    """get gets got getting has have had having is are was were be been being am do does did will
+    would can could may might must should to not a an the my your his her our their this these
+    of in on at"""
 )
 _NO_SUBJECTS: Final = frozenset(_BASE) | listed("turn keep bear look lean far nothing")
 _ADVERBS: Final = r"(?:always|never|often|usually|also|really|still|just|only|sometimes|now)"
