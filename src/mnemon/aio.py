@@ -5,18 +5,23 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial, wraps
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from mnemon.engine import Mnemon
 from mnemon.owner import OwnerMemory
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
+    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
     from types import TracebackType
     from typing import Self
 
+    from mnemon.exchange.records import Record
+
 P = ParamSpec("P")
 R = TypeVar("R")
+
+_BATCH = 256
 
 _THREADS = 8
 """Worker threads: a recall computes on one core, a write waits for the disk. A guess."""
@@ -41,6 +46,16 @@ def _on_owner(
         return result
 
     return call
+
+
+async def _in_batches(
+    run: Callable[[Callable[[], Any]], Awaitable[Any]], start: Callable[[], Iterator[R]]
+) -> AsyncIterator[R]:
+    """Give what an iterator gives, reading it on worker threads, a batch at a time."""
+    records: Iterator[R] = await run(start)
+    while batch := await run(lambda: list(islice(records, _BATCH))):
+        for record in batch:
+            yield record
 
 
 class AsyncOwnerMemory:
@@ -75,7 +90,11 @@ class AsyncOwnerMemory:
     restore = _on_owner(OwnerMemory.restore)
     history = _on_owner(OwnerMemory.history)
     stats = _on_owner(OwnerMemory.stats)
-    export = _on_owner(OwnerMemory.export)
+    import_ = _on_owner(OwnerMemory.import_)
+
+    def export(self) -> AsyncIterator[Record]:
+        """Give what `OwnerMemory.export` gives."""
+        return _in_batches(self._run, self._memory.export)
 
 
 class AsyncMnemon:
@@ -138,4 +157,8 @@ class AsyncMnemon:
     restore = _on_engine(Mnemon.restore)
     history = _on_engine(Mnemon.history)
     stats = _on_engine(Mnemon.stats)
-    export = _on_engine(Mnemon.export)
+    import_ = _on_engine(Mnemon.import_)
+
+    def export(self, *, owner: str) -> AsyncIterator[Record]:
+        """Give what `OwnerMemory.export` gives."""
+        return self.owner(owner).export()

@@ -23,6 +23,7 @@ from mnemon.services.learn import Learning
 from mnemon.services.recall import Recalling
 from mnemon.services.remember import Remembering
 from mnemon.services.touches import Touches
+from mnemon.services.transfer import Transferring
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,6 +85,7 @@ def _services(access: Access, indexer: Indexer, touches: Touches, settings: Sett
         recalling=recalling,
         contexts=Contexts(access, indexer, recalling, touches, enabled=settings.enable_rag),
         inspecting=Inspecting(access),
+        transferring=Transferring(access, indexer),
     )
 
 

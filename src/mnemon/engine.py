@@ -22,11 +22,13 @@ if TYPE_CHECKING:
     from mnemon.domain.messages import Message, Session
     from mnemon.domain.owners import Statistics
     from mnemon.domain.recall import Mode, RecallResult
+    from mnemon.exchange.records import Record
     from mnemon.ports.clock import Clock
     from mnemon.ports.embedder import Embedder
     from mnemon.ports.tokens import TokenCounter
     from mnemon.services.change import Forgotten
     from mnemon.services.learn import Learned
+    from mnemon.services.transfer import Taken
 
 
 class Mnemon:
@@ -307,6 +309,10 @@ class Mnemon:
         """See `OwnerMemory.stats`."""
         return self.owner(owner).stats()
 
-    def export(self, *, owner: str) -> Iterator[Memory | Message]:
+    def export(self, *, owner: str) -> Iterator[Record]:
         """See `OwnerMemory.export`."""
         return self.owner(owner).export()
+
+    def import_(self, records: Sequence[Record], *, owner: str) -> Taken:
+        """See `OwnerMemory.import_`."""
+        return self.owner(owner).import_(records)

@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from mnemon.domain.messages import Session
     from mnemon.domain.owners import Statistics
     from mnemon.domain.recall import Mode, RecallResult
+    from mnemon.exchange.records import Record
     from mnemon.services.change import Changing, Forgotten
     from mnemon.services.context import Contexts
     from mnemon.services.inspect import Inspecting
     from mnemon.services.learn import Learned, Learning
     from mnemon.services.recall import Recalling
     from mnemon.services.remember import Remembering
+    from mnemon.services.transfer import Taken, Transferring
 
 DEFAULT_SESSION = "default"
 TOP_K = 5
@@ -39,6 +41,7 @@ class Services:
     recalling: Recalling
     contexts: Contexts
     inspecting: Inspecting
+    transferring: Transferring
 
 
 class OwnerMemory:
@@ -351,9 +354,20 @@ class OwnerMemory:
         """Return how much is stored."""
         return self._services.inspecting.statistics(self.owner_id)
 
-    def export(self) -> Iterator[Memory | Message]:
-        """Give all messages, then all memories in every state, oldest first."""
-        return self._services.inspecting.everything(self.owner_id)
+    def export(self) -> Iterator[Record]:
+        """Give all messages by session, then all memories with their history, oldest first.
+
+        As of one instant; what is forgotten of the messages is left out.
+        """
+        return self._services.transferring.records(self.owner_id)
+
+    def import_(self, records: Sequence[Record]) -> Taken:
+        """Store what an export gave, unchanged; all or nothing. What is there already stays.
+
+        Raises:
+            InvalidInput: A session's name can't be taken.
+        """
+        return self._services.transferring.take(self.owner_id, records)
 
     def __repr__(self) -> str:
         """Name the owner."""

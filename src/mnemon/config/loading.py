@@ -24,8 +24,8 @@ _PREFIX = "MNEMON_"
 _VARIABLES = {setting.variable: setting for setting in ALL.values()}
 _VARIABLES_TOO = {"MNEMON_MODEL": ALL["embedding.model"]}
 
-# What others read from the environment: the key of the store, tests, the model's build.
-_FOREIGN = ("MNEMON_KEY", "MNEMON_TEST_", "MNEMON_MINILM_")
+# What others read from the environment: the key of the store, the command line, tests, builds.
+_FOREIGN = ("MNEMON_KEY", "MNEMON_DEBUG", "MNEMON_TEST_", "MNEMON_MINILM_")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,112 @@
+"""What a command works with: the settings, the owner, the way in and the way out."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mnemon.entrypoints.cli.options import COMMON, common_options
+from mnemon.entrypoints.cli.output import print_json
+from mnemon.entrypoints.cli.terminal import visible
+from mnemon.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from mnemon.config import Loaded
+    from mnemon.engine import Mnemon
+    from mnemon.owner import OwnerMemory
+
+    Opener = Callable[[Loaded], Mnemon]
+
+
+def open_engine(loaded: Loaded) -> Mnemon:
+    """Open the engine as the settings say."""
+    from mnemon.engine import Mnemon
+
+    return Mnemon.open(config=loaded)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a command.
+
+    Attributes:
+        given: The common options that were given, by name.
+        opener: Makes an engine of settings.
+    """
+
+    given: Mapping[str, Any]
+    opener: Opener
+
+    @property
+    def as_json(self) -> bool:
+        """Whether a program reads the answer."""
+        return bool(self.given.get("as_json"))
+
+    @property
+    def owner(self) -> str:
+        """Whose memory it is about."""
+        return str(self.given["owner"]) if "owner" in self.given else login_name()
+
+    def settings(self) -> Loaded:
+        """Read the settings; the common options are stronger than what is configured."""
+        from mnemon.config import load
+
+        options = {"store": self.given.get("store"), "profile": self.given.get("profile")}
+        return load(self.given.get("config"), os.environ, options)
+
+    def say(self, sentence: str, value: object) -> None:
+        """Answer in a sentence for people, with the value for programs."""
+        if self.as_json:
+            print_json(value)
+        else:
+            click.echo(visible(sentence))
+
+    @contextmanager
+    def memory(self) -> Iterator[OwnerMemory]:
+        """Open the owner's memory, and close it when done."""
+        with self.opener(self.settings()) as engine:
+            yield engine.owner(self.owner)
+
+
+def login_name() -> str:
+    """Return the name under which the user is logged in.
+
+    Raises:
+        InvalidInput: It can't be found out.
+    """
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError) as error:
+        raise InvalidInput("owner", "your login name is unknown; give --owner") from error
+
+
+def command(name: str, *, example: str) -> Callable[[Callable[..., None]], click.Command]:
+    """Make a command of a function that takes a `Call` first; its docstring is the help.
+
+    Args:
+        name: What it is called by.
+        example: Lines that show how it is used.
+    """
+
+    def decorate(function: Callable[..., None]) -> click.Command:
+        @click.pass_context
+        def run(ctx: click.Context, /, **given: Any) -> None:
+            function(Call(ctx.meta.get(COMMON, {}), ctx.obj or open_engine), **given)
+
+        # Click lists options in the reverse of this order: its own before the common ones.
+        made = common_options(run)
+        made.__dict__["__click_params__"] += function.__dict__.get("__click_params__", [])
+        lines = "\n".join(f"  {line}" for line in example.strip().splitlines())
+        epilog = f"\b\nExamples:\n{lines}"
+        return click.command(name, help=inspect.getdoc(function), epilog=epilog)(made)
+
+    return decorate

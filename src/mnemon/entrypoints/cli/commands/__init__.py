@@ -1,0 +1,35 @@
+"""One module a command, each with a `command`; imported when the command is called.
+
+The table stands here so that `mnemon --help` needs none of them.
+"""
+
+from typing import Final, NamedTuple
+
+
+class Entry(NamedTuple):
+    """Where a command is, and what it does in one line."""
+
+    module: str
+    help: str
+
+
+COMMANDS: Final = {
+    "demo": Entry("demo", "Replay a conversation, ask about it, show what is remembered."),
+    "remember": Entry("remember", "Store one memory."),
+    "recall": Entry("recall", "Find what is relevant to a question, with scores."),
+    "context": Entry("context", "Print what is relevant as text for a prompt."),
+    "learn": Entry("learn", "Take in an exchange: what the user said, and the reply."),
+    "list": Entry("list_", "List memories, newest first."),
+    "show": Entry("show", "Show one memory or message in full."),
+    "update": Entry("update", "Change a memory; its earlier versions are kept."),
+    "forget": Entry("forget", "Make a memory, and where it came from, unfindable."),
+    "restore": Entry("restore", "Undo a forgetting or a supersession."),
+    "supersede": Entry("supersede", "Let a memory take the place of another."),
+    "history": Entry("history", "Show what has happened to a memory."),
+    "stats": Entry("stats", "Show how much is stored."),
+    "import": Entry("import_", "Take in conversations from a file of another program."),
+    "export": Entry("export", "Write all memories and messages of an owner as JSON lines."),
+    "eval": Entry("eval_", "Measure how well the right messages are found in a data set."),
+    "config": Entry("config", "Show the settings in force, and where they come from."),
+}
+"""Every command and what it does, in the order of the help."""

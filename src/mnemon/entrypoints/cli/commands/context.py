@@ -1,0 +1,34 @@
+"""`mnemon context`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from mnemon.entrypoints.cli.calls import Call, command
+from mnemon.entrypoints.cli.options import scope_options, text_argument
+from mnemon.entrypoints.cli.output import print_json, print_text
+
+EXAMPLE = """
+mnemon context "which units should I use?"
+mnemon context "plan my trip" --token-budget 500 > prompt.txt
+"""
+
+
+@command("context", example=EXAMPLE)
+@click.argument("query")
+@scope_options
+def run(call: Call, query: str, **given: Any) -> None:
+    """Print what is relevant to QUERY as text for a prompt; nothing where there is nothing."""
+    if given["token_budget"] is None:
+        given["token_budget"] = call.settings().settings.token_budget
+    if given["top_k"] is None:
+        del given["top_k"]  # as many as the budget holds
+    given |= {"kinds": given["kinds"] or None, "tags": given["tags"] or None}
+    with call.memory() as memory:
+        text = memory.context(text_argument(query), **given)
+    if call.as_json:
+        print_json({"context": text})
+    elif text:
+        print_text(text)

@@ -1,0 +1,36 @@
+"""`mnemon forget`."""
+
+from __future__ import annotations
+
+import click
+
+from mnemon.entrypoints.cli.calls import Call, command
+
+EXAMPLE = """
+mnemon forget 01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11
+mnemon forget --key units
+"""
+
+
+@command("forget", example=EXAMPLE)
+@click.argument("id", required=False)
+@click.option("--key", help="The memory of this name, instead of an id.")
+def run(call: Call, id: str | None, key: str | None) -> None:
+    """Make the memory or message ID unfindable, and the sentence it came from.
+
+    Nothing is destroyed: `mnemon restore` brings it back.
+    """
+    if (id is None) == (key is None):
+        raise click.UsageError("Give either an id or --key.")
+    with call.memory() as memory:
+        gone = memory.forget(id, key=key)
+    call.say(
+        f"Forgotten: {_counted(len(gone.memories), 'memory', 'memories')}, "
+        f"{_counted(len(gone.messages), 'message', 'messages')} changed\n"
+        + "\n".join(f"  {each}" for each in (*gone.memories, *gone.messages)),
+        gone,
+    )
+
+
+def _counted(number: int, one: str, more: str) -> str:
+    return f"{number} {one if number == 1 else more}"

@@ -1,0 +1,43 @@
+"""`mnemon history`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from mnemon.entrypoints.cli.calls import Call, command
+from mnemon.entrypoints.cli.output import console, moment, print_json, table
+
+if TYPE_CHECKING:
+    from mnemon.domain.memories import Event
+
+EXAMPLE = """
+mnemon history 01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11
+"""
+
+
+@command("history", example=EXAMPLE)
+@click.argument("id")
+def run(call: Call, id: str) -> None:
+    """Show the versions of the memory ID, and what was done to it by whom."""
+    with call.memory() as memory:
+        history = memory.history(id)
+    if call.as_json:
+        print_json(history)
+        return
+    versions = (
+        (each.memory.version, moment(each.valid_from), moment(each.valid_to), each.memory.content)
+        for each in history.versions
+    )
+    events = (
+        (moment(each.at), each.action.value, each.by, each.version, _details(each))
+        for each in history.events
+    )
+    out = console()
+    out.print(table((">version", "from (UTC)", "to", "memory"), versions))
+    out.print(table(("at (UTC)", "what", "by", ">version", "details"), events))
+
+
+def _details(event: Event) -> str:
+    return ", ".join(f"{name} {value}" for name, value in sorted(event.details.items()))

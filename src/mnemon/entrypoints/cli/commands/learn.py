@@ -1,0 +1,38 @@
+"""`mnemon learn`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from mnemon.entrypoints.cli.calls import Call, command
+from mnemon.entrypoints.cli.options import Instant, text_argument
+from mnemon.entrypoints.cli.terminal import one_line
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+EXAMPLE = """
+mnemon learn "My name is Alice and I live in Oslo" "Nice to meet you, Alice!"
+mnemon learn "No, it's the 14th" --session planning --at 2026-05-08T13:56
+"""
+
+
+@command("learn", example=EXAMPLE)
+@click.argument("user")
+@click.argument("assistant", required=False)
+@click.option("--session", default="default", show_default=True, help="The conversation.")
+@click.option("--at", type=Instant(), help="When it was said; default: now.")
+def run(call: Call, user: str, assistant: str | None, session: str, at: datetime | None) -> None:
+    """Take in an exchange: what the USER said, and the ASSISTANT's reply.
+
+    Both are kept word for word, and what the user says of lasting interest becomes memories.
+    """
+    with call.memory() as memory:
+        learned = memory.learn(text_argument(user), assistant, session=session, at=at)
+    kept = "".join(f"\n  {each.kind}: {one_line(each.content)}" for each in learned.memories)
+    call.say(
+        f"{len(learned.messages)} messages logged, {len(learned.memories)} memories learned{kept}",
+        learned,
+    )

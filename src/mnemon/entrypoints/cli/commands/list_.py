@@ -1,0 +1,54 @@
+"""`mnemon list`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from mnemon.entrypoints.cli.calls import Call, command
+from mnemon.entrypoints.cli.output import console, day, print_json, table
+from mnemon.entrypoints.cli.terminal import one_line
+
+EXAMPLE = """
+mnemon list --kind preference
+mnemon list --state forgotten --limit 10
+"""
+
+_COLUMNS = ("id", "kind", "date", ">strength", "memory")
+
+
+@command("list", example=EXAMPLE)
+@click.option("--kind", help="Only this kind.")
+@click.option("--state", help="Active (the default), superseded, expired, forgotten, …, or all.")
+@click.option("--tag", "tags", multiple=True, help="Only with this tag. Repeatable.")
+@click.option("--limit", type=int, default=50, show_default=True, help="How many at most.")
+@click.option("--cursor", help="Where the page before ended.")
+def run(call: Call, **given: Any) -> None:
+    """List memories, newest first."""
+    with call.memory() as memory:
+        page = memory.list(**given)
+    if call.as_json:
+        print_json(page)
+        return
+    out = console()
+    if not page.memories:
+        out.print("No memories.")
+        return
+    rows = [
+        (
+            each.id,
+            each.kind if each.state == "active" else f"{each.kind} ({each.state})",
+            day(each.happened_at or each.created_at),
+            f"{each.strength:.2f}",
+            one_line(f"{each.key}: {each.content}" if each.key else each.content),
+        )
+        for each in page.memories
+    ]
+    made = table(_COLUMNS, rows)
+    made.columns[0].no_wrap = True
+    made.columns[-1].no_wrap = True
+    made.columns[-1].overflow = "ellipsis"
+    out.print(made)
+    more = f"; more with --cursor {page.cursor}" if page.cursor else ""
+    out.print(f"{len(page.memories)} of {page.total}{more}", style="dim", soft_wrap=True)

@@ -1,0 +1,44 @@
+"""`mnemon recall`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from mnemon.entrypoints.cli.calls import Call, command
+from mnemon.entrypoints.cli.options import recall_options, text_argument
+from mnemon.entrypoints.cli.output import console, print_json
+from mnemon.entrypoints.cli.results import show
+
+EXAMPLE = """
+mnemon recall "which units should I use?"
+mnemon recall "when did we talk about Oslo?" --kind episode --since 2026-01-01
+mnemon recall "where do I live?" --as-of 2025-06-01 --json
+"""
+
+
+@command("recall", example=EXAMPLE)
+@click.argument("query")
+@recall_options
+@click.option("--trace", is_flag=True, help="Say how the answer came about.")
+def run(call: Call, query: str, **given: Any) -> None:
+    """Find what is relevant to QUERY, with the parts of each score.
+
+    A term of a score is what one signal adds to it; the terms add up to the total, which only
+    compares results of one query.
+    """
+    settings = call.settings().settings
+    given["top_k"] = settings.rag_limit if given["top_k"] is None else given["top_k"]
+    if given["token_budget"] is None:
+        given["token_budget"] = settings.token_budget
+    with call.memory() as memory:
+        result = memory.recall(text_argument(query), **_unfiltered(given))
+    if call.as_json:
+        print_json(result)
+    else:
+        show(console(), result)
+
+
+def _unfiltered(given: dict[str, Any]) -> dict[str, Any]:
+    return {**given, "kinds": given["kinds"] or None, "tags": given["tags"] or None}

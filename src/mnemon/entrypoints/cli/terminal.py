@@ -1,0 +1,37 @@
+"""Stored text on a terminal: it is shown, never obeyed."""
+
+from __future__ import annotations
+
+import re
+
+# C0 but tab and newline, DEL, C1; marks that turn the direction of writing; line separators;
+# what is invisible; halves of a surrogate pair, which no encoding can write.
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
+)
+
+
+def visible(text: str) -> str:
+    r"""Return a text whose control characters are written out: an escape becomes `\x1b`."""
+    return _UNSAFE.sub(_written_out, text.replace("\r\n", "\n"))
+
+
+def one_line(text: str) -> str:
+    """Return a text on one line, made visible, its white space as single spaces."""
+    return visible(" ".join(text.split()))
+
+
+def escaped_json(document: str) -> str:
+    r"""Return a JSON document in which such characters stand as `\u` escapes: the same values."""
+    return _UNSAFE.sub(_json_escape, document)
+
+
+def _written_out(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"  # noqa: PLR2004 - two digits
+
+
+def _json_escape(match: re.Match[str]) -> str:
+    units = match[0].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))

@@ -1,0 +1,39 @@
+"""What an export consists of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from mnemon.domain.memories import Memory
+from mnemon.domain.messages import Message
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from mnemon.domain.memories import History
+
+
+@dataclass(frozen=True, slots=True)
+class Chronicle:
+    """A memory with all that has happened to it.
+
+    Attributes:
+        memory: As it is now.
+        history: Its versions and events.
+    """
+
+    memory: Memory
+    history: History
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """The end of a conversation."""
+
+    session_id: str
+    at: datetime
+
+
+Record: TypeAlias = Message | Chronicle | Ending
+"""One line of an export: a message as it was stored, a memory, the end of a session."""
