@@ -49,7 +49,8 @@ FIXED: Final[Mapping[Language, Mapping[str, str]]] = {
             r"|\bno matter\b"
             r"|\bno one\b(?=')|\b(?i:a|quite a) (?:few|little)\b|\bmost of all\b|^no[.!]?$"
             r"|\beither(?=[.!?]?$)|\b(?:how|as|so|too|very) (?:much|many|little|few)\b"
-            r"|\babout(?! (?:\d|half|two|three|four|five|six|ten|twenty|fifty))\b|\bsome(?:how|what)\b|\bof all\b"
+            r"|\babout(?! (?:\d|half|two|three|four|five|six|ten|twenty|fifty))\b"
+            r"|\bsome(?:how|what)\b|\bof all\b"
         ),
         "comparative": r"\bno longer\b|\bmore or less\b|\bany longer\b|\bmost of\b|\bno more\b|"
         r"\bmore than\b|\bless than\b|\bat (?:most|least)\b|\bbetter (?:not|off)\b",
