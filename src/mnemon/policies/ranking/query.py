@@ -51,10 +51,17 @@ def prepared(text: str, participants: Sequence[Participant], now: datetime) -> Q
     """
     named = _named(text, participants)
     bare = without_phrasing(text)
-    nameless = _without_names(bare, named)
-    dense = nameless if terms(nameless) else bare if terms(bare) else text
+    dense = next(filter(_says_something, (_without_names(bare, named), bare)), text)
     words = [*terms(dense), *(term for person in named for term in terms(person.name or ""))]
     return Query(text, dense, tuple(dict.fromkeys(words)), cues(text, named, now))
+
+
+def _says_something(text: str) -> bool:
+    """Return whether a text has more than stop words, which it keeps where it has nothing else."""
+    return terms(f"{text} {_A_WORD}") != [_A_WORD]
+
+
+_A_WORD = "mnemon"
 
 
 def cues(text: str, named: Sequence[Participant], now: datetime) -> Cues:
@@ -139,7 +146,8 @@ _KINDS = (
             r"\bwho(?:se|m)?\b|\bwhich\b|\b(?:what|which) (?:\w+ ){0,2}(?:names?|titles?|books?|"
             r"movies?|films?|songs?|bands?|games?|brands?|compan(?:y|ies)|teams?|shows?|series|"
             r"authors?|artists?|restaurants?)\b|\bnames? of\b|\bcalled\b|"
-            r"\bwer\b|\bwe[mn]\b|\bwessen\b|\bwie hei(?:ß|ss)(?:t|en)\b|\bname[n]? (?:von|der|des)\b",
+            r"\bwer\b|\bwe[mn]\b|\bwessen\b|\bwie hei(?:ß|ss)(?:t|en)\b|"
+            r"\bnamen? (?:von|der|des)\b",
             re.IGNORECASE,
         ),
     ),

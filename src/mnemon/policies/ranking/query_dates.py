@@ -15,8 +15,9 @@ from datetime import UTC, date, datetime, timedelta
 
 Period = tuple[int, int]
 
-YEARS = 3
-"""How many years back a month without a year may lie. A guess."""
+YEARS = 10
+"""How many years back a month without a year may lie. A guess, and a generous one: of two Mays
+the better match wins."""
 
 _MONTHS = {
     name: number
@@ -52,7 +53,7 @@ _FORMS = tuple(
         rf"\b{_MONTH}\s+{_DAY}(?:st|nd|rd|th)?\b(?:,?\s*{_YEAR})?\b",
         rf"\b{_MONTH},?\s+(?:of\s+)?{_YEAR}\b",
         rf"\b(?:in|im|during|since|seit|last|late|early|mid)[\s-]+{_MONTH}(?!\w)",
-        rf"(?<![\d-]){_YEAR}(?![\d-])",
+        rf"(?<![\w.,-]){_YEAR}(?![\w-]|[.,]\d)",
     )
 )
 """From the fullest form to the barest; what one has taken, the next do not see."""
@@ -90,7 +91,7 @@ def _period(year: int, month: int | None, day: int | None) -> Period | None:
     """Return the year, month or day; None where the calendar has no such day."""
     if month is None:
         return _span(date(year, 1, 1), 366 if calendar.isleap(year) else 365)
-    if not 1 <= month <= 12:
+    if month not in _MONTHS.values():
         return None
     length = calendar.monthrange(year, month)[1]
     if day is None:

@@ -40,7 +40,8 @@ _ENGLISH = r"""
 | (?:that\ |as\ )?you\ (?:previously\ |also\ |already\ )?
     (?:recommended|suggested|said|told\ me|mentioned|advised|proposed)(?=\W|$)
 | (?:throughout|across|in|during|over|from)\ (?:all\ )?(?:of\ )?
-    (?:our|my|the|these|those|past|previous|earlier)\ (?:past\ |previous\ |earlier\ |recent\ |many\ )?
+    (?:our|my|the|these|those|past|previous|earlier)
+    \ (?:past\ |previous\ |earlier\ |recent\ |many\ )?
     (?:conversations?|chats?|discussions?|sessions|messages|requests)(?:\ together)?
 | (?:as|was|were|is|did|does|do|has|have)?\ ?mention(?:s|ed)?(?:\ (?:that|in|on))?(?=\W|$)
 | so\ far(?=\W|$)
@@ -51,9 +52,9 @@ _GERMAN = r"""
 (?:kannst|könntest)\ du\ (?:mir\ )?(?:bitte\ )?(?:sagen|zeigen|erklären)?
 | (?:sag|sage|nenn|nenne|erinnere)\ (?:mir|mich)(?:\ bitte)?(?:\ (?:an|daran))?
 | (?:erinnerst\ du\ dich|weißt\ du\ noch)(?:\ (?:an|daran|ob))?
-| (?:habe?|hatte)\ ich\ (?:dir\ )?(?:\w+\ )?(?=.*\b(?:gesagt|erzählt|erwähnt|berichtet)\b)
-| (?:haben|hatten)\ wir\ (?:\w+\ )?(?=.*\b(?:besprochen|gesprochen|geredet)\b)
-| (?:hast|hattest)\ du\ (?:mir\ )?(?=.*\b(?:empfohlen|vorgeschlagen|gesagt|geraten)\b)
+| (?:habe?|hatte)\ ich(?:\ dir)?(?=\W.*\b(?:gesagt|erzählt|erwähnt|berichtet)\b)
+| (?:haben|hatten)\ wir(?=\W.*\b(?:besprochen|gesprochen|geredet)\b)
+| (?:hast|hattest)\ du(?:\ mir)?(?=\W.*\b(?:empfohlen|vorgeschlagen|gesagt|geraten)\b)
 | (?:gesagt|erzählt|erwähnt|berichtet|besprochen|gesprochen|empfohlen|vorgeschlagen)(?=\W|$)
 | in\ (?:unseren|den|unserem|dem)\ (?:letzten\ |früheren\ )?(?:gesprächen?|unterhaltung(?:en)?)
 | fasse?\ (?:bitte\ )?(?:zusammen)?

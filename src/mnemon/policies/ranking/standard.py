@@ -166,17 +166,20 @@ def _best_of_session(values: Floats, sessions: NDArray[np.int64]) -> Floats:
 
 
 def _has(traits: NDArray[np.int64], trait: Trait) -> Flags:
-    return (traits & int(trait)) != 0
+    flags: Flags = (traits & int(trait)) != 0
+    return flags
 
 
 def _follows_question(of: Candidates) -> Flags:
     asked = _has(of.previous_traits, Trait.QUESTION)
-    return asked & (of.previous_speaker != of.speaker)
+    by_other: Flags = asked & (of.previous_speaker != of.speaker)
+    return by_other
 
 
 def _by_whom_it_is_about(cues: Cues, of: Candidates) -> Flags:
     if cues.only_named is not None:
-        return of.speaker == cues.only_named
+        by_named: Flags = of.speaker == cues.only_named
+        return by_named
     by_user = np.fromiter((role == "user" for role in of.role), bool, len(of.role))
     return by_user & cues.about_user
 

@@ -1,0 +1,1 @@
+"""How well memory finds things: data sets, baselines, measures and reports."""

@@ -1,0 +1,139 @@
+"""Plain searches over the same messages, computed exactly, to compare with.
+
+- cosine: a message is as near as its nearest passage;
+- bm25: over whole messages, k1 1.2 and b 0.75, with the stems and stop words of the engine;
+- sum: the two, each brought to 0..1 over the conversation, added in equal parts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemon.domain.messages import Message
+from mnemon.evals.conversations import Conversation, Question
+from mnemon.evals.runner import Answer, Recall, System
+from mnemon.policies.indexing import embedded_text
+from mnemon.ports.embedder import Embedder
+from mnemon.ports.tokens import TokenCounter
+from mnemon.text.analysis import terms
+from mnemon.text.passages import passages
+
+Floats = NDArray[np.float64]
+
+K1, B = 1.2, 0.75
+"""The values that search engines ship with (Lucene)."""
+
+_SHOWN = 10
+"""Of how many whole messages the tokens are counted: those that recall at 10 looks at."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """A conversation, ready to be searched.
+
+    Attributes:
+        ids: External ids of the messages, shape (n,).
+        tokens: What each costs whole.
+        vectors: Of all passages, shape (p, dimension), of length 1 or 0.
+        first: Index of each message's first passage, shape (n,).
+        frequencies: Keywords of each message.
+        found_in: In how many messages each keyword stands.
+    """
+
+    ids: tuple[str, ...]
+    tokens: NDArray[np.int64]
+    vectors: NDArray[np.float32]
+    first: NDArray[np.int64]
+    frequencies: tuple[Counter[str], ...]
+    found_in: Counter[str]
+
+    def cosine(self, query: NDArray[np.float32]) -> Floats:
+        """Return the cosine of each message's nearest passage."""
+        return np.maximum.reduceat((self.vectors @ query).astype(np.float64), self.first)
+
+    def bm25(self, query: list[str]) -> Floats:
+        """Return each message's BM25 score."""
+        lengths = np.array([words.total() for words in self.frequencies], dtype=np.float64)
+        norm = K1 * (1.0 - B + B * lengths / (lengths.mean() or 1.0))
+        score = np.zeros(len(lengths))
+        for term in dict.fromkeys(query):
+            held = self.found_in[term]
+            idf = math.log1p((len(lengths) - held + 0.5) / (held + 0.5))
+            often = np.array([words[term] for words in self.frequencies], dtype=np.float64)
+            score += idf * often * (K1 + 1.0) / (often + norm)
+        return score
+
+
+@dataclass(slots=True)
+class Baselines:
+    """The three plain searches; each conversation is indexed once for all of them.
+
+    Attributes:
+        embedder: What the cosines are of.
+        counter: Counts passages' and messages' tokens.
+    """
+
+    embedder: Embedder
+    counter: TokenCounter
+    _indexes: dict[str, _Index] = field(default_factory=dict)
+
+    def systems(self) -> dict[str, System]:
+        """Return the systems by name, for the runner."""
+        return {
+            "cosine": lambda conversation: self._recall(conversation, 1.0, 0.0),
+            "bm25": lambda conversation: self._recall(conversation, 0.0, 1.0),
+            "sum": lambda conversation: self._recall(conversation, 0.5, 0.5),
+        }
+
+    def _recall(self, conversation: Conversation, dense: float, sparse: float) -> Recall:
+        index = self._index(conversation)
+
+        def recall(question: Question, k: int) -> Answer:
+            score = np.zeros(len(index.ids))
+            if dense:
+                query = self.embedder.embed([question.text], role="query")[0]
+                score += dense * _scaled(index.cosine(query))
+            if sparse:
+                score += sparse * _scaled(index.bm25(terms(question.text)))
+            best = np.argsort(-score, kind="stable")[:k]
+            return Answer([(index.ids[i],) for i in best], int(index.tokens[best[:_SHOWN]].sum()))
+
+        return recall
+
+    def _index(self, conversation: Conversation) -> _Index:
+        if conversation.id not in self._indexes:
+            made = _indexed(conversation, self.embedder, self.counter)
+            self._indexes[conversation.id] = made
+        return self._indexes[conversation.id]
+
+
+def _indexed(conversation: Conversation, embedder: Embedder, counter: TokenCounter) -> _Index:
+    messages = tuple(conversation.messages())
+    texts = [_embedded(message, counter) for message in messages]
+    counts = np.array([len(parts) for parts in texts], dtype=np.int64)
+    frequencies = tuple(Counter(terms(message.content)) for message in messages)
+    return _Index(
+        ids=tuple(message.external_id or "" for message in messages),
+        tokens=np.array(counter.count([message.content for message in messages]), dtype=np.int64),
+        vectors=embedder.embed([part for parts in texts for part in parts], role="document"),
+        first=np.cumsum(counts) - counts,
+        frequencies=frequencies,
+        found_in=Counter(term for words in frequencies for term in words),
+    )
+
+
+def _embedded(message: Message, counter: TokenCounter) -> list[str]:
+    """Return what is embedded of a message; at least one text, so that each has a vector."""
+    spans = [span for span, _ in passages(message.content, counter)]
+    parts = [span.of(message.content) for span in spans] or [message.content]
+    return [embedded_text(message.speaker, part) for part in parts]
+
+
+def _scaled(values: Floats) -> Floats:
+    span = float(np.ptp(values)) if len(values) else 0.0
+    return (values - values.min()) / span if span else np.zeros(len(values))

@@ -1,0 +1,168 @@
+"""Running a system over conversations, and reporting what it did."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from io import StringIO
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from mnemon.domain.items import Span
+from mnemon.domain.memories import Memory, Source
+from mnemon.domain.messages import Message, Role
+from mnemon.domain.recall import Recalled, RecallResult, Score
+from mnemon.evals.conversations import Conversation, Dialogue, Question
+from mnemon.evals.engine import AskingClock, messages_of, system_of
+from mnemon.evals.report import Report, as_json, rendered
+from mnemon.evals.runner import ALL, Answer, Recall, figures, run
+
+BEGIN = datetime(2024, 5, 1, tzinfo=UTC)
+LATER = datetime(2024, 6, 1, tzinfo=UTC)
+
+
+def message(id_: str, text: str = "text") -> Message:
+    return Message(None, text, role=Role.USER, at=BEGIN, external_id=id_)
+
+
+def question(text: str, *evidence: str, category: str = "plain") -> Question:
+    return Question(text, "", category, evidence, LATER)
+
+
+CONVERSATION = Conversation(
+    "c1",
+    "ann",
+    (
+        Dialogue("s1", (message("m1"), message("m2"))),
+        Dialogue("s2", (message("m3"),)),
+    ),
+    (
+        question("first", "m1"),
+        question("second", "m3", "m2", category="hard"),
+        question("nobody knows"),
+    ),
+)
+
+
+def fixed(results: Sequence[Sequence[str]]) -> Recall:
+    return lambda _question, _k: Answer(results, tokens=70)
+
+
+def test_only_questions_with_evidence_are_asked() -> None:
+    asked: list[str] = []
+
+    def recall(asking: Question, _k: int) -> Answer:
+        asked.append(asking.text)
+        return Answer((), 0)
+
+    run(lambda _conversation: recall, [CONVERSATION])
+    assert asked == ["first", "second"]
+
+
+def test_the_time_of_an_answer_is_taken_in_milliseconds() -> None:
+    ticks = iter([1.0, 1.25, 2.0, 2.5])
+    outcomes = run(lambda _: fixed([]), [CONVERSATION], timer=lambda: next(ticks))
+    assert [outcome.ms for outcome in outcomes] == [250.0, 500.0]
+
+
+def test_results_are_measured_by_the_messages_they_stand_for() -> None:
+    first, second = run(lambda _: fixed([("m2", "m3"), ("m1",)]), [CONVERSATION])
+    assert first.measures["mrr"] == pytest.approx(1 / 3)
+    assert second.measures["recall@5"] == 1.0
+    assert second.measures["session_recall@10"] == 1.0
+
+
+def test_figures_are_over_all_and_over_each_category() -> None:
+    outcomes = run(lambda _: fixed([("m1",)]), [CONVERSATION])
+    found = figures(outcomes, np.random.default_rng(1))
+    assert list(found) == [ALL, "hard", "plain"]
+    assert found[ALL].questions == 2
+    assert found[ALL].measures["recall@10"].mean == 0.5
+    assert found["plain"].measures["recall@10"].mean == 1.0
+    assert found["hard"].measures["recall@10"].mean == 0.0
+    assert found[ALL].tokens == 70
+
+
+def test_no_questions_give_no_figures() -> None:
+    assert figures((), np.random.default_rng(1)) == {}
+
+
+def a_report() -> Report:
+    outcomes = run(lambda _: fixed([("m1",)]), [CONVERSATION])
+    systems = {"mine": figures(outcomes, np.random.default_rng(1))}
+    return Report("made up", systems, {"machine": "a small one"})
+
+
+def test_the_table_names_systems_categories_and_facts() -> None:
+    shown = StringIO()
+    Console(width=200, file=shown).print(rendered(a_report()))
+    text = shown.getvalue()
+    for word in ("mine", "hard", "plain", "R@10", "session R@10", "50.0", "machine: a small one"):
+        assert word in text
+
+
+def test_the_report_survives_json() -> None:
+    value = json.loads(json.dumps(as_json(a_report())))
+    measures = value["systems"]["mine"]["all"]["measures"]
+    assert measures["recall@10"]["mean"] == 0.5
+    assert set(measures["mrr"]) == {"mean", "low", "high"}
+
+
+@dataclass
+class MemoryOfOne:
+    """An owner whose every recall finds the messages logged, newest first."""
+
+    clock: AskingClock
+    logged: dict[str, Sequence[Message]] = field(default_factory=dict)
+    asked: list[tuple[str, int, int, bool, datetime]] = field(default_factory=list)
+
+    def log(self, messages: Sequence[Message], *, session: str) -> None:
+        self.logged[session] = messages
+
+    def recall(self, query: str, *, top_k: int, token_budget: int, touch: bool) -> RecallResult:
+        self.asked.append((query, top_k, token_budget, touch, self.clock.now()))
+        messages = [m for session in self.logged.values() for m in session][::-1]
+        found = tuple(Recalled(m, Score(0.0), Span(0, 1), 1) for m in messages)
+        return RecallResult(found, len(found), token_budget)
+
+
+@dataclass
+class Owners:
+    clock: AskingClock
+    views: dict[str, MemoryOfOne] = field(default_factory=dict)
+
+    def owner(self, owner: str) -> MemoryOfOne:
+        return self.views.setdefault(owner, MemoryOfOne(self.clock))
+
+
+def test_the_engine_is_told_the_sessions_and_asked_when_the_question_is() -> None:
+    clock = AskingClock()
+    engine = Owners(clock)
+    recall = system_of(engine, clock, token_budget=500)(CONVERSATION)
+    assert clock.now() == BEGIN
+    answer = recall(CONVERSATION.questions[0], 7)
+    view = engine.views["ann"]
+    assert {name: len(messages) for name, messages in view.logged.items()} == {"s1": 2, "s2": 1}
+    assert view.asked == [("first", 7, 500, False, LATER)]
+    assert answer == Answer([("m3",), ("m2",), ("m1",)], 3)
+
+
+def test_a_memory_stands_for_the_messages_it_was_made_from() -> None:
+    sources = (
+        Source("1", external_id="m1"),
+        Source("2", of="memory", external_id="not a message"),
+        Source("3"),
+        Source("4", external_id="m4"),
+    )
+    memory = Memory(
+        id="x",
+        owner_id="ann",
+        kind="fact",
+        content="text",
+        created_at=BEGIN,
+        updated_at=BEGIN,
+        sources=sources,
+    )
+    assert messages_of(Recalled(memory, Score(0.0), Span(0, 4), 1)) == ("m1", "m4")

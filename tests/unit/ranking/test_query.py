@@ -1,0 +1,192 @@
+"""What is taken from a question, and what is read out of it."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from mnemon.domain.items import Trait
+from mnemon.domain.messages import Participant, Role
+from mnemon.policies.ranking.query import Cues, cues_of, prepared
+from mnemon.policies.ranking.query_dates import YEARS, periods
+from mnemon.policies.ranking.query_phrasing import without_phrasing
+
+NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
+INES = Participant(0, "Ines", Role.PARTICIPANT)
+TOM = Participant(1, "Tom Weber", Role.PARTICIPANT)
+USER = Participant(2, None, Role.USER)
+ASSISTANT = Participant(3, "assistant", Role.ASSISTANT)
+EVERYBODY = (INES, TOM, USER, ASSISTANT)
+
+
+def cues(text: str) -> Cues:
+    return cues_of(prepared(text, EVERYBODY, NOW))
+
+
+def days(text: str) -> list[tuple[str, int]]:
+    """Return each period as its first day and its length in days."""
+    epoch = datetime(1970, 1, 1, tzinfo=UTC)
+    return [
+        (
+            (epoch + timedelta(microseconds=start)).date().isoformat(),
+            (end - start) // 86_400_000_000,
+        )
+        for start, end in periods(text, NOW)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("Can you remind me what my dog is called?", "what my dog is called?"),
+        ("What did I say about the garden?", "What the garden?"),
+        ("What did we discuss about the garden?", "What about the garden?"),
+        ("Did I mention a budget for the kitchen?", "a budget for the kitchen?"),
+        ("How did you recommend storing apples?", "How storing apples?"),
+        ("Which plants have we talked about so far?", "Which plants?"),
+        ("How many tools did I buy across our conversations?", "How many tools did I buy?"),
+        ("Do you remember the name of my sister?", "the name of my sister?"),
+        ("Could you give me a short summary of the move?", "the move?"),
+        ("Welchen Hund habe ich dir erwähnt?", "Welchen Hund?"),
+        ("Was haben wir über den Garten besprochen?", "Was über den Garten?"),
+    ],
+)
+def test_phrasing_about_the_conversation_is_taken_out(text: str, left: str) -> None:
+    assert without_phrasing(text) == left
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Which units should I use?",
+        "What is the order of the planets?",
+        "Where do you think I should work on my essay?",
+        "Welche Stadt mag ich am liebsten?",
+        "Was sagt mein Arzt zum Salz?",
+    ],
+)
+def test_other_questions_stay_as_they_are(text: str) -> None:
+    assert without_phrasing(text) == text
+
+
+def test_a_participants_name_is_searched_for_by_keyword_only() -> None:
+    query = prepared("When did Ines's sister visit?", EVERYBODY, NOW)
+    assert query.dense_text == "When did sister visit?"
+    assert "ine" in " ".join(query.terms)
+
+
+def test_a_part_of_a_name_names_the_participant() -> None:
+    assert cues("Where does Tom live?").only_named == TOM.number
+    assert cues("Where does Tom Weber live?").only_named == TOM.number
+
+
+def test_two_names_single_nobody_out() -> None:
+    assert cues("Where did Ines and Tom meet?").only_named is None
+
+
+def test_a_name_within_a_word_is_no_name() -> None:
+    assert cues("Is Tomorrow a film?").only_named is None
+
+
+def test_a_role_is_nobodys_name() -> None:
+    query = prepared("What did the assistant cook?", EVERYBODY, NOW)
+    assert cues("What did the assistant cook?").only_named is None
+    assert "assistant" in query.dense_text
+
+
+def test_a_name_alone_stays() -> None:
+    query = prepared("Ines?", EVERYBODY, NOW)
+    assert query.dense_text == "Ines?"
+    assert query.terms
+
+
+@pytest.mark.parametrize("text", ["Did I mention", "the", "", "?!", "Do you remember?"])
+def test_a_question_of_nothing_but_phrasing_stays(text: str) -> None:
+    assert prepared(text, EVERYBODY, NOW).dense_text == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("on 8 May 2023", [("2023-05-08", 1)]),
+        ("on May 8th, 2023?", [("2023-05-08", 1)]),
+        ("on the 8th of May, 2023", [("2023-05-08", 1)]),
+        ("am 8. Mai 2023", [("2023-05-08", 1)]),
+        ("am 08.05.2023", [("2023-05-08", 1)]),
+        ("on 2023-05-08", [("2023-05-08", 1)]),
+        ("in May 2023", [("2023-05-01", 31)]),
+        ("im Februar 2024", [("2024-02-01", 29)]),
+        ("in 2022", [("2022-01-01", 365)]),
+        ("between May 3 and May 5, 2023", [("2023-05-05", 1)]),
+        ("on 31 June 2023", []),
+        ("I may march on", []),
+        ("room 2023-1", []),
+        ("version 12.2023.4", []),
+        ("no date", []),
+    ],
+)
+def test_dates_become_periods(text: str, expected: list[tuple[str, int]]) -> None:
+    assert set(expected) <= set(days(text))
+    if "between" not in text:
+        assert days(text) == expected
+
+
+def test_a_date_without_a_year_is_of_any_of_the_last_years() -> None:
+    assert days("in May") == [(f"{year}-05-01", 31) for year in range(2024 - YEARS + 1, 2025)]
+    assert ("2024-05-08", 1) in days("What was on May 8?")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "When did it rain?",
+        "How long ago did she move?",
+        "What year was it?",
+        "In which month did he start?",
+        "Wann war das?",
+        "An welchem Tag war das?",
+    ],
+)
+def test_a_time_is_asked_for(text: str) -> None:
+    assert cues(text).asks_time
+
+
+@pytest.mark.parametrize("text", ["What did she say?", "How long is the pool?", "Wo war das?"])
+def test_no_time_is_asked_for(text: str) -> None:
+    assert not cues(text).asks_time
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("How many eggs are left?", Trait.NUMBER),
+        ("Wie alt ist der Hund?", Trait.NUMBER),
+        ("Where did they go?", Trait.PLACE),
+        ("Which city did she see?", Trait.PLACE | Trait.PROPER_NOUN),
+        ("Who called?", Trait.PROPER_NOUN | Trait.NONE),
+        ("What is the title of her song?", Trait.PROPER_NOUN),
+        ("Why did he leave?", Trait.NONE),
+    ],
+)
+def test_the_kind_of_answer_is_read(text: str, kind: Trait) -> None:
+    assert cues(text).answer_kinds == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "about_user"),
+    [
+        ("What is my name?", True),
+        ("Which units should I use?", True),
+        ("Wie heißt mein Hund?", True),
+        ("How did you recommend storing my apples?", False),
+        ("What would you suggest to me?", False),
+        ("Who won the cup?", False),
+    ],
+)
+def test_a_question_about_the_user_is_told(text: str, about_user: bool) -> None:  # noqa: FBT001
+    assert cues(text).about_user is about_user
+
+
+def test_a_query_of_another_ranking_has_no_cues() -> None:
+    query = prepared("When?", (), NOW)
+    other = type(query)(query.text, query.dense_text, query.terms, cues={"mine": 1})
+    assert cues_of(other) == Cues()
