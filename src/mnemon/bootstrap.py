@@ -68,7 +68,7 @@ def assemble(
         touches = Touches(store, clock)
         access = Access(store, clock, profiles(settings), settings.profile, settings.enabled)
         services = _services(
-            access, Indexer(chosen, tokens or _counter(settings), store), touches, settings
+            access, Indexer(chosen, tokens or open_counter(settings), store), touches, settings
         )
     except BaseException:
         store.close()
@@ -140,15 +140,21 @@ def _embedder(
     given: Embedder | Callable[[list[str]], ArrayLike] | None, settings: Settings
 ) -> Embedder:
     if given is None:
-        from mnemon.adapters.embedders.local import LocalEmbedder
-
-        return LocalEmbedder(model_dir=_model_dir(settings))
+        return open_embedder(settings)
     if hasattr(given, "embed"):
         return given  # type: ignore[return-value]
     return CallableEmbedder(given)  # type: ignore[arg-type]
 
 
-def _counter(settings: Settings) -> TokenCounter:
+def open_embedder(settings: Settings) -> Embedder:
+    """Return the embedder that is configured; its model loads at first use."""
+    from mnemon.adapters.embedders.local import LocalEmbedder
+
+    return LocalEmbedder(model_dir=_model_dir(settings))
+
+
+def open_counter(settings: Settings) -> TokenCounter:
+    """Return the counter of the local embedder's word pieces."""
     from mnemon.adapters.embedders.wordpiece import WordPieceCounter
 
     return WordPieceCounter(model_dir=_model_dir(settings))

@@ -13,23 +13,15 @@ import click
 from mnemon.entrypoints.cli.options import COMMON, common_options
 from mnemon.entrypoints.cli.output import print_json
 from mnemon.entrypoints.cli.terminal import visible
+from mnemon.entrypoints.cli.wiring import Configured
 from mnemon.errors import InvalidInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from mnemon.config import Loaded
-    from mnemon.engine import Mnemon
+    from mnemon.entrypoints.cli.wiring import Wiring
     from mnemon.owner import OwnerMemory
-
-    Opener = Callable[[Loaded], Mnemon]
-
-
-def open_engine(loaded: Loaded) -> Mnemon:
-    """Open the engine as the settings say."""
-    from mnemon.engine import Mnemon
-
-    return Mnemon.open(config=loaded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +30,11 @@ class Call:
 
     Attributes:
         given: The common options that were given, by name.
-        opener: Makes an engine of settings.
+        wiring: Makes engines.
     """
 
     given: Mapping[str, Any]
-    opener: Opener
+    wiring: Wiring
 
     @property
     def as_json(self) -> bool:
@@ -71,7 +63,7 @@ class Call:
     @contextmanager
     def memory(self) -> Iterator[OwnerMemory]:
         """Open the owner's memory, and close it when done."""
-        with self.opener(self.settings()) as engine:
+        with self.wiring.engine(self.settings()) as engine:
             yield engine.owner(self.owner)
 
 
@@ -100,7 +92,7 @@ def command(name: str, *, example: str) -> Callable[[Callable[..., None]], click
     def decorate(function: Callable[..., None]) -> click.Command:
         @click.pass_context
         def run(ctx: click.Context, /, **given: Any) -> None:
-            function(Call(ctx.meta.get(COMMON, {}), ctx.obj or open_engine), **given)
+            function(Call(ctx.meta.get(COMMON, {}), ctx.obj or Configured()), **given)
 
         # Click lists options in the reverse of this order: its own before the common ones.
         made = common_options(run)

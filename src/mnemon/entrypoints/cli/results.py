@@ -10,9 +10,11 @@ from mnemon.entrypoints.cli.terminal import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from datetime import datetime
 
     from rich.console import Console, RenderableType
 
+    from mnemon.domain.messages import Message
     from mnemon.domain.recall import Recalled, RecallResult, Score, Trace
 
 BAR_CELLS = 10
@@ -44,18 +46,31 @@ def headline(rank: int, one: Recalled, highest: float) -> RenderableType:
 
     record = one.record
     is_memory = isinstance(record, Memory)
-    at = (record.happened_at or record.created_at) if isinstance(record, Memory) else record.at
     who = "" if isinstance(record, Memory) else (record.speaker or str(record.role or ""))
-    name = record.key if isinstance(record, Memory) else record.external_id
     line = Text()
     line.append(f"{rank:>2}  ", "bold")
     line.append(f"{bar(one.score.total, highest)} {one.score.total:6.2f}  ", "cyan")
     line.append(f"{one.kind:<11} ", "green" if is_memory else "blue")
-    line.append(f"{day(at)}  ")
-    for part, style in ((who, "bold"), (name or "", "magenta"), (one.id, "dim")):
+    line.append(f"{day(said_at(record))}  ")
+    for part, style in ((who, "bold"), (named(record), "magenta"), (one.id, "dim")):
         if part:
             line.append(f"{one_line(part)}  ", style)
     return line
+
+
+def said_at(record: Memory | Message) -> datetime | None:
+    """Return when something was said, or was so."""
+    if isinstance(record, Memory):
+        return record.happened_at or record.created_at
+    return record.at
+
+
+def named(record: Memory | Message) -> str:
+    """Return the user's own name for a record, or for the messages that it was learned from."""
+    if not isinstance(record, Memory):
+        return record.external_id or ""
+    sources = " ".join(each.external_id for each in record.sources if each.external_id)
+    return record.key or sources
 
 
 def bar(value: float, highest: float) -> str:

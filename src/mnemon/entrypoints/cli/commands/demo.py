@@ -1,0 +1,116 @@
+"""`mnemon demo`."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from mnemon.entrypoints.cli.calls import Call, command
+from mnemon.entrypoints.cli.output import console, print_json
+from mnemon.entrypoints.cli.replay import Asked, Replayed, show_asked, show_replayed, show_summary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mnemon.demo import DemoConversation, DemoQuestion, DemoSession
+    from mnemon.evals.engine import AskingClock
+    from mnemon.owner import OwnerMemory
+
+EXAMPLE = """
+mnemon demo
+mnemon demo --questions 3 --prompts
+mnemon demo --store demo.db && mnemon recall --store demo.db --owner lena "Who has our key?"
+"""
+
+TOP_K = 5
+_PROMPTS = 2
+"""The prompts of how many questions are shown if not all are asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """Where the demo takes place."""
+
+    memory: OwnerMemory
+    clock: AskingClock
+
+
+@command("demo", example=EXAMPLE)
+@click.option("--questions", type=click.IntRange(min=0), help="Ask only the first so many.")
+@click.option("--prompts", is_flag=True, help="Show the prompt of every question, not of two.")
+def run(call: Call, questions: int | None, *, prompts: bool) -> None:
+    """Replay a conversation, ask about it, show what is remembered.
+
+    A person talks with an assistant over half a year. Mnemon takes it in session by session,
+    without any language model, then answers questions: with what it recalls, why, and whether
+    that is where the answer stands. All in a store of its own, unless --store names one.
+    """
+    from mnemon.demo import load_conversation
+
+    conversation = load_conversation()
+    with _stage(call, conversation) as stage:
+        replayed = [_replay(stage, session) for session in conversation.sessions]
+        again = [_replay(stage, session) for session in conversation.sessions]
+        out = console()
+        if not call.as_json:
+            show_replayed(out, stage.memory.owner_id, replayed, again)
+        asked = []
+        for number, question in enumerate(conversation.questions[:questions], 1):
+            asked.append(_ask(stage, number, question))
+            if not call.as_json:
+                show_asked(out, asked[-1], with_prompt=prompts or number <= _PROMPTS)
+    if call.as_json:
+        print_json({"sessions": replayed, "questions": asked})
+    else:
+        show_summary(out, asked)
+
+
+@contextmanager
+def _stage(call: Call, conversation: DemoConversation) -> Iterator[_Stage]:
+    from mnemon.evals.engine import AskingClock
+
+    clock = AskingClock(conversation.sessions[0].date)
+    owner = str(call.given.get("owner", conversation.owner))
+    loaded = call.settings()
+    with tempfile.TemporaryDirectory(prefix="mnemon-demo-") as folder:
+        store = None if "store" in call.given else Path(folder, "demo.db")
+        with call.wiring.engine(loaded, store=store, clock=clock) as engine:
+            yield _Stage(engine.owner(owner), clock)
+
+
+def _replay(stage: _Stage, session: DemoSession) -> Replayed:
+    from mnemon.domain.messages import Message, Role
+
+    messages = [
+        Message(each.speaker, each.content, Role(each.role), each.at, each.id)
+        for each in session.messages
+    ]
+    stage.clock.at = session.messages[-1].at
+    learned = stage.memory.log(messages, session=session.id)
+    return Replayed(session.id, session.date, len(learned.messages), learned.memories)
+
+
+def _ask(stage: _Stage, number: int, question: DemoQuestion) -> Asked:
+    from mnemon.evals.engine import messages_of
+
+    stage.clock.at = question.asked_at
+    began = time.perf_counter()
+    result = stage.memory.recall(question.question, top_k=TOP_K, touch=False)
+    ms = (time.perf_counter() - began) * 1_000
+    prompt = stage.memory.context(question.question, touch=False)
+    return Asked(
+        number=number,
+        question=question.question,
+        answer=question.answer,
+        evidence=question.evidence,
+        found=tuple(messages_of(one) for one in result.memories),
+        result=result,
+        prompt=prompt,
+        ms=ms,
+    )

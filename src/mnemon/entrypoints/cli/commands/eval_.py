@@ -1,0 +1,118 @@
+"""`mnemon eval`."""
+
+from __future__ import annotations
+
+import os
+import platform
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from mnemon.entrypoints.cli.calls import Call, command
+from mnemon.entrypoints.cli.imports import chosen, conversations
+from mnemon.entrypoints.cli.output import console, print_json
+from mnemon.entrypoints.cli.progress import progress
+from mnemon.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from mnemon.evals.conversations import Conversation
+    from mnemon.evals.runner import Figures, System
+
+EXAMPLE = """
+mnemon eval locomo locomo10.json --sample conv-26
+mnemon eval beam beam.json --no-baselines --json
+"""
+
+FORMATS = ("locomo", "beam", "jsonl")
+
+# Any number: it only makes the intervals of two runs over the same outcomes the same.
+_SEED = 20240508
+
+
+@command("eval", example=EXAMPLE)
+@click.argument("format", type=click.Choice(FORMATS), metavar="FORMAT")
+@click.argument("file")
+@click.option("--sample", "sample_ids", multiple=True, help="Only this conversation. Repeatable.")
+@click.option("--samples", type=click.IntRange(min=1), help="Only so many conversations.")
+@click.option(
+    "--baselines/--no-baselines",
+    default=True,
+    show_default=True,
+    help="Measure cosine, BM25 and their sum beside it.",
+)
+def run(
+    call: Call,
+    format: str,
+    file: str,
+    sample_ids: tuple[str, ...],
+    samples: int | None,
+    *,
+    baselines: bool,
+) -> None:
+    """Measure how well the right messages are found in a data set.
+
+    FORMAT is locomo, beam or jsonl; FILE is the data set, which does not come with Mnemon. Works
+    in a store of its own and leaves yours alone.
+    """
+    from mnemon.evals.report import Report, as_json, rendered
+
+    found = chosen(conversations(format, file), sample_ids)[:samples]
+    if not any(question.evidence for each in found for question in each.questions):
+        raise InvalidInput(file, "has no question whose evidence is known")
+    report = Report(
+        f"{format}, {len(found)} conversations",
+        _measured(call, found, baselines=baselines),
+        _about(Path(file)),
+    )
+    if call.as_json:
+        print_json(as_json(report))
+    else:
+        console().print(rendered(report))
+
+
+def _measured(
+    call: Call, found: Sequence[Conversation], *, baselines: bool
+) -> dict[str, Mapping[str, Figures]]:
+    import numpy as np
+
+    from mnemon.evals.engine import AskingClock, system_of
+    from mnemon.evals.runner import figures
+    from mnemon.evals.runner import run as ask
+
+    loaded, clock = call.settings(), AskingClock()
+    embedder = call.wiring.embedder(loaded)
+    with tempfile.TemporaryDirectory(prefix="mnemon-") as folder:
+        store = Path(folder, "eval.db")
+        with call.wiring.engine(loaded, store=store, embedder=embedder, clock=clock) as engine:
+            systems: dict[str, System] = {"mnemon": system_of(engine, clock)}
+            if baselines:
+                from mnemon.evals.baselines import Baselines
+
+                systems |= Baselines(embedder, call.wiring.counter(loaded)).systems()
+            return {
+                name: figures(ask(system, _shown(found, name)), np.random.default_rng(_SEED))
+                for name, system in systems.items()
+            }
+
+
+def _shown(found: Sequence[Conversation], system: str) -> Iterator[Conversation]:
+    with progress(f"Measuring {system}", len(found)) as advance:
+        for conversation in found:
+            yield conversation
+            advance(1)
+
+
+def _about(file: Path) -> dict[str, str]:
+    from importlib.metadata import version
+
+    return {
+        "data": file.name,
+        "machine": f"{platform.machine()}, {os.cpu_count()} processors, {platform.system()}",
+        "versions": f"mnemon {version('mnemon')}, Python {platform.python_version()}",
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",  # noqa: TID251 - when it was measured
+    }

@@ -1,0 +1,51 @@
+"""`mnemon import`."""
+
+from __future__ import annotations
+
+import click
+
+from mnemon.entrypoints.cli.calls import Call, command
+from mnemon.entrypoints.cli.imports import FORMATS, Tally, batches, store
+from mnemon.entrypoints.cli.progress import progress
+from mnemon.errors import MnemonError
+
+EXAMPLE = """
+mnemon import chatgpt conversations.json
+mnemon import claude data-2026-05-08.zip
+mnemon import locomo locomo10.json --sample conv-26
+mnemon import jsonl backup.jsonl --owner alice
+"""
+
+
+@command("import", example=EXAMPLE)
+@click.argument("format", type=click.Choice(FORMATS), metavar="FORMAT")
+@click.argument("file")
+@click.option(
+    "--sample", "samples", multiple=True, help="Of locomo and beam only this. Repeatable."
+)
+def run(call: Call, format: str, file: str, samples: tuple[str, ...]) -> None:
+    """Take in a FILE of another program, or - for standard input.
+
+    FORMAT is chatgpt or claude (the exports of these, as conversations.json or the whole zip),
+    jsonl (a message or memory a line, or what `mnemon export` wrote), or one of the data sets
+    locomo and beam. What was imported before is not imported again.
+    """
+    tally = Tally()
+    with batches(format, file, samples, call.owner) as found, call.memory() as memory:
+        try:
+            with progress(f"Importing {file}") as advance:
+                for batch in found:
+                    advance(store(memory, batch, tally))
+        except (KeyboardInterrupt, MnemonError):
+            click.echo(f"mnemon: stopped after {tally}; these are kept", err=True)
+            raise
+    call.say(
+        f"Imported {tally}.",
+        {
+            "messages": tally.messages,
+            "memories": tally.memories,
+            "already": tally.already,
+            "conversations": len(tally.conversations),
+            "unkeyed": tally.unkeyed,
+        },
+    )

@@ -1,0 +1,206 @@
+"""Taking in files: what to read by the name of a format, and how to store it batch by batch."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias
+
+from mnemon.errors import InvalidInput
+from mnemon.exchange import backup, chatgpt, claude, jsonl
+from mnemon.exchange.files import conversation_files, opened, rereadable
+from mnemon.exchange.jsonl import STRETCH, Remembered
+from mnemon.exchange.transcripts import Transcript
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from mnemon.evals.conversations import Conversation
+    from mnemon.exchange.records import Record
+    from mnemon.owner import OwnerMemory
+    from mnemon.services.transfer import Taken
+
+FORMATS = ("locomo", "beam", "chatgpt", "claude", "jsonl")
+SAMPLED = ("locomo", "beam")
+STANDARD_INPUT = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """A batch of an export of Mnemon."""
+
+    records: tuple[Record, ...]
+
+
+Batch: TypeAlias = Transcript | Remembered | Restored
+
+
+@dataclass(slots=True)
+class Tally:
+    """What an import has brought so far.
+
+    Attributes:
+        messages: How many messages were stored.
+        memories: How many memories were learned or stored.
+        already: How many messages and memories were there before.
+        conversations: The names of those that messages were given of.
+        unkeyed: Ids of memories whose key another one has here.
+    """
+
+    messages: int = 0
+    memories: int = 0
+    already: int = 0
+    conversations: set[str] = field(default_factory=set)
+    unkeyed: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        there = f"; {self.already} were there already" if self.already else ""
+        unkeyed = f"; {len(self.unkeyed)} lost a key that is taken here" if self.unkeyed else ""
+        return (
+            f"{self.messages} messages of {len(self.conversations)} conversations, "
+            f"{self.memories} memories{there}{unkeyed}"
+        )
+
+
+@contextmanager
+def batches(
+    format_: str, file: str, samples: Sequence[str], owner: str
+) -> Iterator[Iterable[Batch]]:
+    """Open a file and give what it holds, in batches that are stored whole or not at all.
+
+    Args:
+        format_: One of `FORMATS`.
+        file: A path, or "-" for standard input.
+        samples: Of a data set with several conversations only these; none: all.
+        owner: Whose memory it is for.
+
+    Raises:
+        InvalidInput: It can't be read, or is not of that format.
+    """
+    if format_ in SAMPLED:
+        yield _transcripts(chosen(conversations(format_, file), samples))
+        return
+    if samples:
+        raise InvalidInput("sample", f"only {' and '.join(SAMPLED)} have samples")
+    with _source(file) as (source, name):
+        if format_ == "jsonl":
+            yield _lines(source, name, owner)
+        else:
+            read = chatgpt.read if format_ == "chatgpt" else claude.read
+            yield _exported(source, name, read)
+
+
+@contextmanager
+def _source(file: str) -> Iterator[tuple[BinaryIO, str]]:
+    if file == STANDARD_INPUT:
+        with rereadable(sys.stdin.buffer) as source:
+            yield source, "standard input"
+    else:
+        with opened(Path(file)) as source:
+            yield source, file
+
+
+def _exported(
+    source: BinaryIO, name: str, read: Callable[[BinaryIO, str], Iterator[Transcript]]
+) -> Iterator[Batch]:
+    for inner_name, inner in conversation_files(source, name):
+        for transcript in read(inner, inner_name):
+            yield from _stretches(transcript)
+
+
+def _lines(source: BinaryIO, name: str, owner: str) -> Iterator[Batch]:
+    if not backup.is_backup(source):
+        yield from jsonl.read(source, name)
+        return
+    records = backup.read(source, name, owner)
+    while batch := tuple(islice(records, STRETCH)):
+        yield Restored(batch)
+
+
+def _stretches(transcript: Transcript) -> Iterator[Transcript]:
+    messages = transcript.messages
+    for start in range(0, len(messages), STRETCH):
+        yield Transcript(transcript.session_id, messages[start : start + STRETCH])
+
+
+def conversations(format_: str, file: str) -> tuple[Conversation, ...]:
+    """Read a data set.
+
+    Raises:
+        InvalidInput: It can't be read, or is not of that format.
+    """
+    from mnemon.evals import datasets
+
+    readers = {
+        "locomo": datasets.read_locomo,
+        "beam": datasets.read_beam,
+        "jsonl": datasets.read_jsonl,
+    }
+    return readers[format_](file)
+
+
+def chosen(found: Sequence[Conversation], samples: Sequence[str]) -> Sequence[Conversation]:
+    """Return the conversations of these names; all for none.
+
+    Raises:
+        InvalidInput: There is none of a name.
+    """
+    names = [conversation.id for conversation in found]
+    for sample in samples:
+        if sample not in names:
+            raise InvalidInput("sample", f"{sample!r} is none of {', '.join(names)}")
+    return [each for each in found if not samples or each.id in samples]
+
+
+def _transcripts(found: Iterable[Conversation]) -> Iterator[Batch]:
+    for conversation in found:
+        for session in conversation.sessions:
+            name = f"{conversation.id}:{session.id}"
+            yield from _stretches(Transcript(name, session.messages))
+
+
+def store(memory: OwnerMemory, batch: Batch, tally: Tally) -> int:
+    """Store a batch and count it; return how many messages and memories it gave."""
+    if isinstance(batch, Transcript):
+        logged = memory.log(batch.messages, session=batch.session_id)
+        tally.conversations.add(batch.session_id)
+        tally.messages += len(logged.messages)
+        tally.memories += len(logged.memories)
+        tally.already += logged.already
+        return len(batch.messages)
+    if isinstance(batch, Remembered):
+        _remember(memory, batch, tally)
+        return 1
+    _count(memory.import_(batch.records), batch.records, tally)
+    return len(batch.records)
+
+
+def _remember(memory: OwnerMemory, line: Remembered, tally: Tally) -> None:
+    stored = memory.remember(
+        line.content,
+        kind=line.kind,
+        importance=line.importance,
+        key=line.key,
+        tags=line.tags,
+        expires_at=line.expires_at,
+        happened_at=line.happened_at,
+        session=line.session,
+        origin=line.origin,
+    )
+    if stored.created_at == stored.updated_at:
+        tally.memories += 1
+    else:
+        tally.already += 1
+
+
+def _count(taken: Taken, records: Sequence[Record], tally: Tally) -> None:
+    from mnemon.domain.messages import Message
+
+    tally.conversations |= {each.session_id for each in records if isinstance(each, Message)}
+    tally.messages += taken.messages
+    tally.memories += taken.memories
+    tally.already += taken.already
+    tally.unkeyed += taken.unkeyed

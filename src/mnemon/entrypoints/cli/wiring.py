@@ -1,0 +1,66 @@
+"""How a command gets an engine: by the settings, or, in tests, as the test wants it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mnemon.config import Loaded
+    from mnemon.engine import Mnemon
+    from mnemon.ports.clock import Clock
+    from mnemon.ports.embedder import Embedder
+    from mnemon.ports.tokens import TokenCounter
+
+
+class Wiring(Protocol):
+    """Makes what commands work with."""
+
+    def engine(
+        self,
+        loaded: Loaded,
+        *,
+        store: Path | None = None,
+        embedder: Embedder | None = None,
+        clock: Clock | None = None,
+    ) -> Mnemon:
+        """Open the engine, with these instead of what is configured where they are given."""
+        ...
+
+    def embedder(self, loaded: Loaded) -> Embedder:
+        """Return the embedder."""
+        ...
+
+    def counter(self, loaded: Loaded) -> TokenCounter:
+        """Return the counter of tokens."""
+        ...
+
+
+class Configured:
+    """Makes everything as the settings say."""
+
+    def engine(
+        self,
+        loaded: Loaded,
+        *,
+        store: Path | None = None,
+        embedder: Embedder | None = None,
+        clock: Clock | None = None,
+    ) -> Mnemon:
+        """Open the engine."""
+        from mnemon.engine import Mnemon
+
+        return Mnemon.open(store, embedder=embedder, clock=clock, config=loaded)
+
+    def embedder(self, loaded: Loaded) -> Embedder:
+        """Return the embedder."""
+        from mnemon.bootstrap import open_embedder
+
+        return open_embedder(loaded.settings)
+
+    def counter(self, loaded: Loaded) -> TokenCounter:
+        """Return the counter of tokens."""
+        from mnemon.bootstrap import open_counter
+
+        return open_counter(loaded.settings)
