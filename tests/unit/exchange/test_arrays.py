@@ -1,0 +1,78 @@
+"""A JSON array read element by element."""
+
+import io
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemon.errors import InvalidInput
+from mnemon.exchange import arrays
+from mnemon.exchange.arrays import elements
+
+JSON: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def read(data: bytes) -> list[tuple[int, object]]:
+    return list(elements(io.BytesIO(data), "file.json"))
+
+
+def refused(data: bytes) -> InvalidInput:
+    with pytest.raises(InvalidInput) as caught:
+        read(data)
+    return caught.value
+
+
+@given(st.lists(JSON, max_size=5), st.booleans(), st.integers(1, 40))
+def test_it_gives_what_the_standard_parser_gives_whatever_the_size_of_reads(
+    values: list[object],
+    ascii_only: bool,  # noqa: FBT001
+    chunk: int,
+) -> None:
+    data = json.dumps(values, ensure_ascii=ascii_only, indent=1).encode("utf-8", "surrogatepass")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arrays, "CHUNK_BYTES", chunk)
+        try:
+            found = [value for _, value in read(data)]
+        except InvalidInput:
+            # A lone surrogate written as such is no UTF-8.
+            assert "\\ud" not in str(values) or not ascii_only
+            return
+    assert found == json.loads(data)
+
+
+def test_every_element_knows_its_line() -> None:
+    assert read(b'\n[ {"a":\n 1},\n\n "x",\n7]') == [(2, {"a": 1}), (5, "x"), (6, 7)]
+
+
+def test_an_empty_array_has_no_elements() -> None:
+    assert read(b" [ ] ") == []
+
+
+def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
+    assert read(b"\xef\xbb\xbf[1]") == [(1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("data", "field", "problem"),
+    [
+        (b"", "file.json:1", "expected a JSON list"),
+        (b'\n{"a": 1}', "file.json:2", "expected a JSON list"),
+        (b"[1,\n2", "file.json:2", "breaks off"),
+        (b"[1,\n2 3]", "file.json:2", "expected ','"),
+        (b'[1,\n{"a":\n}]', "file.json:3", "expecting value"),
+        (b"[1,\n]", "file.json:2", "expecting value"),
+        (b'["\xff"]', "file.json", "UTF-8"),
+        (b"[" * 200_000, "file.json:1", "nested too deeply"),
+    ],
+)
+def test_what_is_no_array_is_an_error_with_its_line(data: bytes, field: str, problem: str) -> None:
+    error = refused(data)
+    assert error.field == field
+    assert problem in error.problem

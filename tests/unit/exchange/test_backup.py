@@ -1,0 +1,150 @@
+"""What `export` writes is read back unchanged."""
+
+import io
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemon.domain.memories import Action, Event, History, Memory, Origin, Source, State, Version
+from mnemon.domain.messages import Message, Role
+from mnemon.errors import InvalidInput
+from mnemon.exchange import backup
+from mnemon.exchange.records import Chronicle, Ending, Record
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC)
+
+TIMES = st.datetimes(timezones=st.just(UTC))
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+SHARES = st.floats(0.0, 1.0)
+
+SOURCES = st.builds(Source, TEXTS, st.sampled_from(["message", "memory"]), st.none() | TEXTS)
+MEMORIES = st.builds(
+    Memory,
+    id=st.just("m1"),
+    owner_id=st.just("alice"),
+    kind=TEXTS,
+    content=TEXTS,
+    created_at=TIMES,
+    updated_at=TIMES,
+    key=st.none() | TEXTS,
+    summary=st.none() | TEXTS,
+    tags=st.lists(TEXTS, max_size=3).map(tuple),
+    importance=st.just(0.5),
+    strength=st.just(0.5),  # computed, and so not written
+    access_count=st.integers(0, 9),
+    accessed_at=st.none() | TIMES,
+    happened_at=st.none() | TIMES,
+    expires_at=st.none() | TIMES,
+    state=st.sampled_from(State),
+    superseded_by=st.none() | TEXTS,
+    session_id=st.none() | TEXTS,
+    sources=st.lists(SOURCES, max_size=2).map(tuple),
+    compressed=st.booleans(),
+    origin=st.sampled_from(Origin),
+    version=st.integers(1, 9),
+)
+EVENTS = st.builds(
+    Event,
+    st.just("m1"),
+    st.sampled_from(Action),
+    TIMES,
+    TEXTS,
+    st.integers(1, 9),
+    st.dictionaries(TEXTS, TEXTS, max_size=2),
+)
+HISTORIES = st.builds(
+    History,
+    st.lists(st.builds(Version, MEMORIES, TIMES, st.none() | TIMES), min_size=1, max_size=3).map(
+        tuple
+    ),
+    st.lists(EVENTS, max_size=3).map(tuple),
+)
+MESSAGES = st.builds(
+    Message,
+    st.none() | TEXTS,
+    TEXTS,
+    st.sampled_from(Role),
+    TIMES,
+    st.none() | TEXTS,
+    TEXTS,
+    TEXTS,
+    st.integers(1, 99),
+)
+RECORDS = st.lists(
+    MESSAGES | st.builds(Ending, TEXTS, TIMES) | st.builds(Chronicle, MEMORIES, HISTORIES),
+    max_size=4,
+)
+
+
+def written(records: list[Record]) -> bytes:
+    return b"".join(backup.write(records, "alice", NOW))
+
+
+def read(data: bytes, owner: str = "alice") -> list[Record]:
+    return list(backup.read(io.BytesIO(data), "file", owner))
+
+
+@given(RECORDS)
+def test_what_was_written_is_read_back(records: list[Record]) -> None:
+    data = written(records)
+    assert backup.is_backup(io.BytesIO(data))
+    assert read(data) == records
+    assert data.count(b"\n") == len(records) + 1
+
+
+def test_it_can_be_read_for_another_owner() -> None:
+    memory = Memory(
+        id="m", owner_id="alice", kind="fact", content="x", created_at=NOW, updated_at=NOW
+    )
+    history = History((Version(memory, NOW, None),), ())
+    (record,) = read(written([Chronicle(memory, history)]), owner="bob")
+    assert isinstance(record, Chronicle)
+    assert record.memory.owner_id == "bob"
+    assert record.history.versions[0].memory.owner_id == "bob"
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\n", b'{"content": "x"}', b"[]", b"{", b"\xff", b"[" * 9999]
+)
+def test_other_files_are_no_backups(data: bytes) -> None:
+    file = io.BytesIO(data)
+    assert not backup.is_backup(file)
+    assert file.tell() == 0
+
+
+def test_a_newer_form_is_refused() -> None:
+    data = written([]).replace(b'"version":1', b'"version":2')
+    with pytest.raises(InvalidInput, match="file:1: is an export of version 2"):
+        read(data)
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (b"{", "truncated"),
+        (b'{"type":"message"}', "missing required field"),
+        (b'{"type":"dream"}', "dream"),
+        (
+            (
+                b'{"type":"memory","id":"m","versions":[],"memory":{"kind":"k","content":"c",'
+                b'"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"}}'
+            ),
+            "without a version",
+        ),
+    ],
+)
+def test_a_bad_line_is_an_error_that_names_it_before_anything_is_given(
+    line: bytes, problem: str
+) -> None:
+    reading = backup.read(io.BytesIO(written([Ending("s", NOW)]) + line), "file", "alice")
+    with pytest.raises(InvalidInput) as caught:
+        next(reading)
+    assert caught.value.field == "file:3"
+    assert problem in caught.value.problem
+
+
+def test_a_message_that_was_never_stored_is_not_written() -> None:
+    with pytest.raises(InvalidInput, match="was not stored"):
+        written([Message("Ann", "x")])

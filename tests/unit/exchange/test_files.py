@@ -1,0 +1,65 @@
+"""Opening what is to be read."""
+
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from mnemon.errors import InvalidInput
+from mnemon.exchange.files import conversation_files, opened, rereadable
+
+
+def archive(members: dict[str, str]) -> io.BytesIO:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as made:
+        for name, text in members.items():
+            made.writestr(name, text)
+    data.seek(0)
+    return data
+
+
+def contents(file: io.BytesIO) -> list[tuple[str, bytes]]:
+    return [(name, inner.read()) for name, inner in conversation_files(file, "export")]
+
+
+def test_a_plain_file_is_itself() -> None:
+    assert contents(io.BytesIO(b"[]")) == [("export", b"[]")]
+
+
+def test_of_an_archive_all_conversations_are_read_in_order() -> None:
+    file = archive({"x/conversations-1.json": "b", "x/conversations-0.json": "a", "user.json": "c"})
+    assert contents(file) == [
+        ("export/x/conversations-0.json", b"a"),
+        ("export/x/conversations-1.json", b"b"),
+    ]
+
+
+def test_an_archive_without_conversations_is_an_error() -> None:
+    with pytest.raises(InvalidInput, match=r"holds no conversations.json"):
+        contents(archive({"user.json": "c"}))
+
+
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="no such file"), opened(tmp_path / "none"):
+        pass
+
+
+class Pipe(io.BytesIO):
+    """What can be read once."""
+
+    def seekable(self) -> bool:
+        return False
+
+
+def test_a_pipe_can_be_read_twice() -> None:
+    with rereadable(Pipe(b"text")) as file:
+        assert file.read() == b"text"
+        file.seek(0)
+        assert file.read() == b"text"
+
+
+def test_a_file_is_not_copied() -> None:
+    source = io.BytesIO(b"text")
+    with rereadable(source) as file:
+        assert file is source

@@ -1,0 +1,101 @@
+"""Messages and memories, a line each."""
+
+import io
+from datetime import UTC, datetime
+
+import pytest
+
+from mnemon.domain.memories import Origin
+from mnemon.domain.messages import Message, Role
+from mnemon.errors import InvalidInput
+from mnemon.exchange.jsonl import STRETCH, Remembered, read
+from mnemon.exchange.transcripts import Transcript
+
+
+def parsed(*lines: str) -> list[Transcript | Remembered]:
+    return list(read(io.BytesIO("\n".join(lines).encode()), "file"))
+
+
+def messages(*lines: str) -> list[Message]:
+    found = parsed(*lines)
+    return [message for each in found if isinstance(each, Transcript) for message in each.messages]
+
+
+def test_a_message_has_what_its_line_says() -> None:
+    (transcript,) = parsed(
+        '{"type": "message", "session": "s1", "id": "m1", "speaker": "Ann", "role": "participant",'
+        ' "at": "2024-05-08T13:56:00Z", "content": "Hi"}'
+    )
+    at = datetime(2024, 5, 8, 13, 56, tzinfo=UTC)
+    assert transcript == Transcript("s1", (Message("Ann", "Hi", Role.PARTICIPANT, at, "m1"),))
+
+
+def test_only_the_content_is_needed() -> None:
+    (transcript,) = parsed('{"content": "Hi"}')
+    assert isinstance(transcript, Transcript)
+    assert transcript.session_id == "import"
+    assert transcript.messages[0].role is None
+
+
+def test_a_memory_has_what_its_line_says() -> None:
+    (memory,) = parsed('{"type": "memory", "content": "x", "kind": "fact", "tags": ["a"]}')
+    assert memory == Remembered(content="x", kind="fact", tags=("a",), origin=Origin.IMPORT)
+
+
+def test_lines_of_one_session_come_together_and_the_order_stays() -> None:
+    found = parsed(
+        '{"session": "a", "content": "1"}',
+        '{"session": "a", "content": "2"}',
+        "",
+        '{"session": "b", "content": "3"}',
+        '{"type": "memory", "content": "m"}',
+        '{"session": "b", "content": "4"}',
+    )
+    shape = [
+        (each.session_id, [message.content for message in each.messages])
+        if isinstance(each, Transcript)
+        else each.content
+        for each in found
+    ]
+    assert shape == [("a", ["1", "2"]), ("b", ["3"]), "m", ("b", ["4"])]
+
+
+def test_long_sessions_come_in_stretches() -> None:
+    found = parsed(*(f'{{"content": "{number}"}}' for number in range(STRETCH + 1)))
+    sizes = [len(each.messages) for each in found if isinstance(each, Transcript)]
+    assert sizes == [STRETCH, 1]
+
+
+def test_made_up_ids_are_the_same_at_every_reading_and_tell_repetitions_apart() -> None:
+    lines = ['{"content": "yes"}', '{"content": "yes"}', '{"content": "no"}']
+    first = [message.external_id for message in messages(*lines)]
+    assert len(set(first)) == 3
+    assert first == [message.external_id for message in messages(*lines, '{"content": "more"}')][:3]
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("{", "truncated"),
+        ("[]", "expected `object`"),
+        ('{"speaker": "Ann"}', "content"),
+        ('{"content": "x", "text": "y"}', "unknown field `text`"),
+        ('{"content": 5}', "expected `str`"),
+        ('{"content": "x", "role": "king"}', "king"),
+        ('{"content": "x", "at": "2024-05-08T13:56:00"}', "zone"),
+        ('{"type": "memory", "content": "x", "happened_at": "2024-05-08T13:56:00"}', "zone"),
+        ('{"type": "memory", "content": "x", "owner": "y"}', "unknown field `owner`"),
+        ('{"type": "dream", "content": "x"}', "type 'dream' is none of message, memory"),
+        ('{"content": "\udcff"}', "utf-8"),
+        ('{"x":' * 100_000, "too deeply"),
+    ],
+)
+def test_a_bad_line_is_an_error_that_names_it_and_nothing_is_yielded(
+    line: str, problem: str
+) -> None:
+    data = b'{"content": "good"}\n\n' + line.encode("utf-8", "surrogateescape")
+    reading = read(io.BytesIO(data), "file")
+    with pytest.raises(InvalidInput) as caught:
+        next(reading)
+    assert caught.value.field == "file:3"
+    assert problem in caught.value.problem.casefold()
