@@ -329,20 +329,37 @@ class Snapshot(Protocol):
 class Transaction(Snapshot, Protocol):
     """A snapshot of one owner that is also the only writer of that owner.
 
+    An error in one of its methods undoes the whole transaction, even where the block catches
+    it: the block's end then raises `Conflict`.
+
     Reads see what was written before in the same transaction, but for `nearest`,
     `similarities`, `postings`, `items`, `numbers`, `neighbours` and `passages`, which may
     answer from the state at its begin.
     """
 
-    def log(self, session_id: str, messages: Sequence[tuple[Message, IndexEntry]]) -> None:
+    def adopt_profile(self, name: str) -> None:
+        """Keep the owner's profile, where none is kept yet."""
+        ...
+
+    def log(
+        self,
+        session_id: str,
+        messages: Sequence[tuple[Message, IndexEntry]],
+        *,
+        at: datetime | None = None,
+    ) -> None:
         """Append messages to a session, in order; the session is made where there is none.
 
         Ids, roles, times and sequence numbers are set already (`next_sequence`).
-        """
-        ...
 
-    def adopt_profile(self, name: str) -> None:
-        """Keep the owner's profile, where none is kept yet."""
+        Args:
+            at: When they are stored, from which on `as_of` finds them; None: each from when it
+                was said.
+
+        Raises:
+            Conflict: An id, a place in the session, or a caller's id in it is taken.
+            InvalidInput: An id is not a UUID, or a vector not of the store's length.
+        """
         ...
 
     def next_sequence(self, session_id: str) -> int:

@@ -1,0 +1,1 @@
+"""What the SQL stores share: values, sealing, and the search index in memory."""

@@ -1,0 +1,80 @@
+"""Arrays that grow at their end while older, shorter views of them stand still."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+_SLACK = 64
+
+
+class Growing(Generic[Scalar]):
+    """A buffer and the view of its beginning that holds rows.
+
+    `extended` gives a longer one on the same buffer where that has room and nobody has written
+    there yet, else on a new buffer. Views already given out never change. Callers see to it
+    that two threads do not extend at once.
+    """
+
+    __slots__ = ("_buffer", "_used", "axis", "view")
+
+    def __init__(
+        self, buffer: NDArray[Scalar], length: int, used: list[int], axis: int = 0
+    ) -> None:
+        """Take a buffer, how much of it this one holds, and how much of it anyone does."""
+        self._buffer = buffer
+        self._used = used
+        self.axis = axis
+        self.view: NDArray[Scalar] = _beginning(buffer, length, axis)
+
+    @classmethod
+    def empty(
+        cls, dtype: DTypeLike, shape: tuple[int, ...] = (0,), axis: int = 0
+    ) -> Growing[Scalar]:
+        """Return one without rows; `shape` gives the other axes."""
+        return cls(np.empty(shape, dtype=dtype), 0, [0], axis)
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the whole buffer."""
+        return self._buffer.nbytes
+
+    def extended(self, rows: NDArray[Scalar]) -> Growing[Scalar]:
+        """Return one that holds these rows too."""
+        old = self.view.shape[self.axis]
+        new = old + rows.shape[self.axis]
+        buffer, used = self._buffer, self._used
+        if used[0] != old or new > buffer.shape[self.axis]:
+            buffer = self._larger(new)
+            used = [old]
+        place = [slice(None)] * buffer.ndim
+        place[self.axis] = slice(old, new)
+        buffer[tuple(place)] = rows
+        used[0] = new
+        return Growing(buffer, new, used, self.axis)
+
+    def replaced(self, places: NDArray[np.int64], values: NDArray[Scalar]) -> Growing[Scalar]:
+        """Return a copy with other values in these rows; of the first axis only."""
+        buffer = self._buffer.copy()
+        buffer[places] = values
+        length = self.view.shape[self.axis]
+        return Growing(buffer, length, [length], self.axis)
+
+    def _larger(self, length: int) -> NDArray[Scalar]:
+        old = self.view.shape[self.axis]
+        room = length + (length // 2 if old else length // 16) + _SLACK
+        shape = list(self._buffer.shape)
+        shape[self.axis] = room
+        buffer = np.empty(shape, dtype=self._buffer.dtype)
+        _beginning(buffer, old, self.axis)[...] = self.view
+        return buffer
+
+
+def _beginning(buffer: NDArray[Scalar], length: int, axis: int) -> NDArray[Scalar]:
+    return buffer[:length] if axis == 0 else buffer[:, :length]

@@ -1,0 +1,156 @@
+"""Index entries as rows of items, passages and terms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mnemon.adapters.sql.values import micros, micros_or_none, pack_id
+from mnemon.domain.memories import Origin, State
+from mnemon.domain.messages import Role
+from mnemon.errors import InvalidInput
+from mnemon.ports.store import MAX_PARTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mnemon.adapters.sql.sealing import Sealing
+    from mnemon.domain.memories import Memory
+    from mnemon.domain.messages import Message
+    from mnemon.ports.store import IndexEntry, Passage
+
+    Values = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemFacts:
+    """What an item's row says beside its features, in columns."""
+
+    record_id: bytes
+    kind: str | None
+    session: int | None
+    sequence: int
+    speaker: int | None
+    role: str
+    at: int
+    valid_from: int
+    valid_to: int | None
+    expires_at: int | None
+    compressed: bool
+
+
+def facts_of_message(message: Message, session: int, speaker: int, valid_from: int) -> ItemFacts:
+    """Return the facts about a message's version; `role` and `at` must be set."""
+    if message.role is None or message.at is None:
+        raise InvalidInput("messages", "role and time of each must be set")
+    return ItemFacts(
+        record_id=pack_id(message.id),
+        kind=None,
+        session=session,
+        sequence=message.sequence,
+        speaker=speaker,
+        role=message.role.value,
+        at=micros(message.at),
+        valid_from=valid_from,
+        valid_to=None,
+        expires_at=None,
+        compressed=False,
+    )
+
+
+def facts_of_memory(memory: Memory, session: int | None) -> ItemFacts:
+    """Return the facts about a memory's version; one that is not active ends as it begins."""
+    valid_from = micros(memory.updated_at)
+    return ItemFacts(
+        record_id=pack_id(memory.id),
+        kind=memory.kind,
+        session=session,
+        sequence=0,
+        speaker=None,
+        role=role_of_origin(memory.origin).value,
+        at=micros(memory.happened_at or memory.created_at),
+        valid_from=valid_from,
+        valid_to=None if memory.state is State.ACTIVE else valid_from,
+        expires_at=micros_or_none(memory.expires_at),
+        compressed=memory.compressed,
+    )
+
+
+def role_of_origin(origin: Origin) -> Role:
+    """Return as whose words a memory counts: the user's own, or a machine's."""
+    return Role.USER if origin is Origin.USER else Role.ASSISTANT
+
+
+def item_row(
+    sealing: Sealing, owner: int, item: int, facts: ItemFacts, entry: IndexEntry, changed: int
+) -> Values:
+    """Return a row of `items`."""
+    features = entry.features
+    return (
+        owner,
+        item,
+        facts.record_id,
+        facts.kind,
+        facts.session,
+        facts.sequence,
+        facts.speaker,
+        facts.role,
+        facts.at,
+        int(features.traits),
+        features.words,
+        features.tokens,
+        sealing.digest("content", entry.content_key),
+        facts.valid_from,
+        facts.valid_to,
+        facts.expires_at,
+        int(facts.compressed),
+        changed,
+    )
+
+
+def passage_rows(
+    owner: int, item: int, entry: IndexEntry, dimension: int | None
+) -> Iterator[Values]:
+    """Yield rows of `passages`.
+
+    Args:
+        dimension: The length of the store's vectors; None before a model was adopted.
+
+    Raises:
+        InvalidInput: A vector of another length, or too many passages.
+    """
+    if len(entry.passages) > MAX_PARTS:
+        raise InvalidInput("passages", f"{len(entry.passages)} of one text; at most {MAX_PARTS}")
+    for part, passage in enumerate(entry.passages):
+        yield (
+            owner,
+            item,
+            part,
+            passage.span.start,
+            passage.span.end,
+            passage.tokens,
+            sum(passage.terms.values()),
+            passage.digest,
+            vector_bytes(passage, dimension),
+        )
+
+
+def vector_bytes(passage: Passage, dimension: int | None) -> bytes | None:
+    """Return a passage's vector as it is stored; None without one.
+
+    Raises:
+        InvalidInput: It is not int8, or not of the store's length.
+    """
+    if passage.vector is None:
+        return None
+    if passage.vector.dtype.name != "int8" or passage.vector.shape != (dimension,):
+        found = f"{passage.vector.dtype.name} of shape {passage.vector.shape}"
+        raise InvalidInput("vector", f"is {found}; the store holds int8 of length {dimension}")
+    return passage.vector.tobytes()
+
+
+def term_rows(sealing: Sealing, owner: int, item: int, entry: IndexEntry) -> Iterator[Values]:
+    """Yield rows of `terms`."""
+    for part, passage in enumerate(entry.passages):
+        for term, frequency in passage.terms.items():
+            yield owner, sealing.term(term), item, part, frequency

@@ -1,0 +1,446 @@
+"""The search index of one owner, in memory: columns derived from the tables.
+
+An `OwnerIndex` is one state of it, at one value of the owner's write counter, and never changes.
+The next state is made by reading only what is new: items and passages are append-only by
+number, and what may change of an older item (its end, mostly) is found by the counter kept in
+its row. States share their buffers.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from mnemon.adapters.sql.arrays import Growing
+from mnemon.adapters.sql.values import NEVER
+from mnemon.domain.memories import EPISODE
+from mnemon.domain.messages import Role
+from mnemon.policies.vectors import norms
+from mnemon.ports.store import PART_BITS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Bools = NDArray[np.bool_]
+    Integers = NDArray[np.int64]
+
+Column = Growing[Any]
+Row = tuple[Any, ...]
+
+ROLES = tuple(Role)
+_ROLE_CODES = {role.value: code for code, role in enumerate(ROLES)}
+_WORD_BITS = 64
+_SEQUENCE_BITS = 32
+
+
+class IndexSource(Protocol):
+    """What an index is made from: one owner's tables at one value of the counter."""
+
+    def new_items(self, first: int) -> list[Row]:
+        """Return the items from a number on, ascending.
+
+        Columns: item, record id, kind (None: message), session (−1: none), sequence, speaker
+        (−1: none), role, at, traits, words, tokens, valid from, valid to (`NEVER`: open),
+        expires at (`NEVER`: not), compressed.
+        """
+        ...
+
+    def changed_items(self, counter: int, before: int) -> list[Row]:
+        """Return the items below a number that changed after that counter, ascending."""
+        ...
+
+    def new_passages(self, first: int) -> list[Row]:
+        """Return item, part, start, stop, tokens, length and vector, by item from one on."""
+        ...
+
+    def postings(self, term: str, first: int) -> list[Row]:
+        """Return item, part and frequency of a term, by item from one on."""
+        ...
+
+    def summaries(self) -> list[Row]:
+        """Return pairs of a summary's item and the compressed item it stands for, if any."""
+        ...
+
+    def items_of(self, record_ids: Sequence[str]) -> list[tuple[str, int]]:
+        """Return the items of all versions of these records, ascending by item."""
+        ...
+
+    def uses(self, records: Sequence[bytes]) -> list[Row]:
+        """Return importance, access count and last use of memories, in their order."""
+        ...
+
+    def items_tagged(self, tag: str) -> Integers:
+        """Return the items that have a tag, ascending."""
+        ...
+
+    def session_number(self, name: str) -> int | None:
+        """Return a session's number."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ItemColumns:
+    """One row an item, ascending by number. Times in microseconds; `NEVER` for no end."""
+
+    number: Column
+    record: Column
+    is_memory: Column
+    kind: Column
+    session: Column
+    sequence: Column
+    speaker: Column
+    role: Column
+    at: Column
+    traits: Column
+    words: Column
+    tokens: Column
+    valid_from: Column
+    valid_to: Column
+    expires_at: Column
+    compressed: Column
+    first_passage: Column
+    passages: Column
+    first_vector: Column
+    vectors: Column
+
+
+_ITEM_TYPES: dict[str, str] = {
+    "number": "i8",
+    "record": "u1",
+    "is_memory": "?",
+    "kind": "i2",
+    "session": "i4",
+    "sequence": "i4",
+    "speaker": "i4",
+    "role": "i1",
+    "at": "i8",
+    "traits": "i4",
+    "words": "i4",
+    "tokens": "i4",
+    "valid_from": "i8",
+    "valid_to": "i8",
+    "expires_at": "i8",
+    "compressed": "?",
+    "first_passage": "i4",
+    "passages": "i4",
+    "first_vector": "i4",
+    "vectors": "i4",
+}
+_CHANGEABLE = ("kind", "session", "role", "at", "valid_to", "expires_at", "compressed")
+
+
+@dataclass(frozen=True, slots=True)
+class PassageColumns:
+    """One row a passage, ascending by id. `item` is a row of `ItemColumns`."""
+
+    id: Column
+    item: Column
+    length: Column
+    start: Column
+    stop: Column
+    tokens: Column
+
+
+_PASSAGE_TYPES: dict[str, str] = {
+    "id": "i8",
+    "item": "i4",
+    "length": "i4",
+    "start": "i4",
+    "stop": "i4",
+    "tokens": "i4",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class VectorColumns:
+    """One row a vector, ascending by passage.
+
+    Attributes:
+        item: Row of `ItemColumns`.
+        part: Which of its passages.
+        values: int8, shape (n, dimension).
+        norm: Length.
+        signs: Whether each component is above 0, packed, shape (dimension / 64, n): a word of
+            all vectors stands together, so that a scan reads memory in order.
+    """
+
+    item: Column
+    part: Column
+    values: Column
+    norm: Column
+    signs: Column
+
+    @property
+    def dimension(self) -> int:
+        """The length of a vector; 0 before the first one."""
+        return int(self.values.view.shape[1])
+
+
+@dataclass(frozen=True, slots=True)
+class TermRows:
+    """Where a term stands, in items below `next_item`: rows of `PassageColumns`, ascending."""
+
+    rows: NDArray[np.int32]
+    frequency: NDArray[np.int32]
+    next_item: int
+
+    @property
+    def nbytes(self) -> int:
+        """Its size."""
+        return self.rows.nbytes + self.frequency.nbytes
+
+
+@dataclass(slots=True)
+class Lineage:
+    """What the states of an index that were made from each other have in common.
+
+    Their rows have the same places, so that postings, once read, serve all of them.
+    """
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    kinds: list[str] = field(default_factory=lambda: [EPISODE])
+    codes: dict[str | None, int] = field(default_factory=lambda: {None: 0, EPISODE: 0})
+    postings: dict[str, TermRows] = field(default_factory=dict)
+    postings_bytes: int = 0
+
+    def code(self, kind: str | None) -> int:
+        """Return a kind's code, giving it one if it has none."""
+        if kind not in self.codes:
+            self.kinds.append(str(kind))
+            self.codes[kind] = len(self.kinds) - 1
+        return self.codes[kind]
+
+
+@dataclass(frozen=True)
+class OwnerIndex:
+    """One state of an owner's index.
+
+    Attributes:
+        counter: The owner's write counter it stands at.
+        generation: The owner's generation; the states of another have nothing to do with it.
+        next_item: Above every item's number.
+        order: Messages by session and place: sorted keys, and the rows they stand for.
+        hides: What summaries stand for: rows, and from when to when the summary was valid.
+        lineage: What it shares with the states it was made from.
+    """
+
+    counter: int
+    generation: int
+    next_item: int
+    items: ItemColumns
+    passages: PassageColumns
+    vectors: VectorColumns
+    order: tuple[Integers, NDArray[np.int32]]
+    hides: tuple[Integers, Integers, Integers]
+    lineage: Lineage
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes, shared or not."""
+        columns = (self.items, self.passages, self.vectors)
+        arrays: int = sum(getattr(part, f.name).nbytes for part in columns for f in fields(part))
+        return arrays + self.order[0].nbytes + self.order[1].nbytes + self.lineage.postings_bytes
+
+    @cached_property
+    def open_items(self) -> Bools | None:
+        """Which items are valid now; None for all."""
+        is_open = self.items.valid_to.view == NEVER
+        return None if is_open.all() else is_open
+
+    @cached_property
+    def first_expiry(self) -> int:
+        """When the first item expires, in microseconds; `NEVER` if none does."""
+        return int(self.items.expires_at.view.min(initial=NEVER))
+
+    @cached_property
+    def open_passages(self) -> tuple[Bools | None, int, int]:
+        """Which passages are valid now (None for all), how many, and their terms together."""
+        lengths = self.passages.length.view
+        if self.open_items is None:
+            return None, len(lengths), int(lengths.sum(dtype=np.int64))
+        is_open = self.open_items[self.passages.item.view]
+        return is_open, int(is_open.sum()), int(lengths[is_open].sum(dtype=np.int64))
+
+    def rows(self, numbers: Integers) -> Integers:
+        """Return the rows of items that must exist."""
+        return np.searchsorted(self.items.number.view, numbers)
+
+
+def empty_index(generation: int) -> OwnerIndex:
+    """Return the index of an owner who has nothing."""
+    nothing = np.empty(0, dtype=np.int64)
+    shapes = {"record": (0, 16)}
+    return OwnerIndex(
+        counter=0,
+        generation=generation,
+        next_item=1,
+        items=ItemColumns(
+            **{n: Growing.empty(t, shapes.get(n, (0,))) for n, t in _ITEM_TYPES.items()}
+        ),
+        passages=PassageColumns(**{n: Growing.empty(t) for n, t in _PASSAGE_TYPES.items()}),
+        vectors=_empty_vectors(0),
+        order=(nothing, nothing.astype(np.int32)),
+        hides=(nothing, nothing, nothing),
+        lineage=Lineage(),
+    )
+
+
+def _empty_vectors(dimension: int) -> VectorColumns:
+    words = -(-dimension // _WORD_BITS)
+    return VectorColumns(
+        item=Growing.empty("i4"),
+        part=Growing.empty("i4"),
+        values=Growing.empty("i1", (0, dimension)),
+        norm=Growing.empty("f8"),
+        signs=Growing.empty("u8", (words, 0), axis=1),
+    )
+
+
+def extended(base: OwnerIndex, source: IndexSource, counter: int, next_item: int) -> OwnerIndex:
+    """Return the state at a later counter; the caller holds the lineage's lock."""
+    changed = source.changed_items(base.counter, base.next_item) if base.next_item > 1 else []
+    index = _with_changes(base, changed) if changed else base
+    if next_item > base.next_item:
+        index = _with_new(index, source)
+    index = replace(index, counter=counter, next_item=next_item)
+    return replace(index, hides=_hides(index, source.summaries()))
+
+
+def _with_changes(index: OwnerIndex, rows: Sequence[Row]) -> OwnerIndex:
+    columns = _item_columns(index.lineage, rows)
+    places = index.rows(columns["number"])
+    changes = {
+        name: getattr(index.items, name).replaced(places, columns[name])
+        for name in _CHANGEABLE
+        if not np.array_equal(getattr(index.items, name).view[places], columns[name])
+    }
+    return replace(index, items=replace(index.items, **changes))
+
+
+def _with_new(index: OwnerIndex, source: IndexSource) -> OwnerIndex:
+    items = _item_columns(index.lineage, source.new_items(index.next_item))
+    before = len(index.items.number.view)
+    found = source.new_passages(index.next_item)
+    passages = _passage_columns(found, items["number"], before)
+    vectors = _vector_columns(found, passages["item"])
+    counts = _counts(passages["item"] - before, len(items["number"]))
+    items["first_passage"], items["passages"] = _ranges(counts, len(index.passages.id.view))
+    with_vector = vectors["item"] - before if vectors else np.empty(0, dtype=np.int64)
+    counts = _counts(with_vector, len(items["number"]))
+    items["first_vector"], items["vectors"] = _ranges(counts, len(index.vectors.item.view))
+    return replace(
+        index,
+        items=_appended(index.items, items),
+        passages=_appended(index.passages, passages),
+        vectors=_with_vectors(index.vectors, vectors),
+        order=_with_order(index.order, items, before),
+    )
+
+
+def _appended(columns: Any, rows: dict[str, NDArray[Any]]) -> Any:
+    return replace(columns, **{n: getattr(columns, n).extended(r) for n, r in rows.items()})
+
+
+def _with_vectors(vectors: VectorColumns, rows: dict[str, NDArray[Any]]) -> VectorColumns:
+    if not rows:
+        return vectors
+    if vectors.dimension == 0:
+        vectors = _empty_vectors(rows["values"].shape[1])
+    extended_columns: VectorColumns = _appended(vectors, rows)
+    return extended_columns
+
+
+def _item_columns(lineage: Lineage, rows: Sequence[Row]) -> dict[str, NDArray[Any]]:
+    columns = list(zip(*rows, strict=True)) if rows else [()] * 15
+    numbers, records, kinds, sessions, sequences, speakers, roles, *rest = columns
+    values: dict[str, Any] = {
+        "number": numbers,
+        "is_memory": [kind is not None for kind in kinds],
+        "kind": [lineage.code(kind) for kind in kinds],
+        "session": sessions,
+        "sequence": sequences,
+        "speaker": speakers,
+        "role": [_ROLE_CODES[role] for role in roles],
+    }
+    names = ("at", "traits", "words", "tokens", "valid_from", "valid_to", "expires_at")
+    values |= dict(zip((*names, "compressed"), rest, strict=True))
+    arrays = {name: np.array(v, dtype=_ITEM_TYPES[name]) for name, v in values.items()}
+    arrays["record"] = np.frombuffer(b"".join(records), dtype=np.uint8).reshape(-1, 16)
+    return arrays
+
+
+def _passage_columns(
+    rows: Sequence[Row], numbers: Integers, before: int
+) -> dict[str, NDArray[Any]]:
+    columns = list(zip(*rows, strict=True)) if rows else [()] * 7
+    items, parts, starts, stops, tokens, lengths, _ = columns
+    number = np.array(items, dtype=np.int64)
+    return {
+        "id": number << PART_BITS | np.array(parts, dtype=np.int64),
+        "item": before + np.searchsorted(numbers, number),
+        "length": np.array(lengths, dtype=np.int32),
+        "start": np.array(starts, dtype=np.int32),
+        "stop": np.array(stops, dtype=np.int32),
+        "tokens": np.array(tokens, dtype=np.int32),
+    }
+
+
+def _vector_columns(rows: Sequence[Row], items: Integers) -> dict[str, NDArray[Any]]:
+    places = [place for place, row in enumerate(rows) if row[6] is not None]
+    if not places:
+        return {}
+    packed = b"".join([rows[place][6] for place in places])
+    values = np.frombuffer(packed, dtype=np.int8).reshape(len(places), -1)
+    return {
+        "item": items[places],
+        "part": np.array([rows[place][1] for place in places], dtype=np.int32),
+        "values": values,
+        "norm": norms(values),
+        "signs": signs(values),
+    }
+
+
+def signs(values: NDArray[np.int8]) -> NDArray[np.uint64]:
+    """Return which components are above 0, packed, shape (words, n); see `VectorColumns`."""
+    dimension = values.shape[1]
+    room = -(-dimension // _WORD_BITS) * _WORD_BITS
+    padded = np.zeros((len(values), room), dtype=np.bool_)
+    np.greater(values, 0, out=padded[:, :dimension])
+    return np.ascontiguousarray(np.packbits(padded, axis=1).view(np.uint64).T)
+
+
+def _counts(rows: Integers, length: int) -> Integers:
+    return np.bincount(rows, minlength=length).astype(np.int64)
+
+
+def _ranges(counts: Integers, before: int) -> tuple[Integers, Integers]:
+    return before + np.cumsum(counts) - counts, counts
+
+
+def order_keys(session: NDArray[Any], sequence: NDArray[Any]) -> Integers:
+    """Return numbers that sort messages by session and place."""
+    return session.astype(np.int64) << _SEQUENCE_BITS | sequence.astype(np.int64)
+
+
+def _with_order(
+    order: tuple[Integers, NDArray[np.int32]], items: dict[str, NDArray[Any]], before: int
+) -> tuple[Integers, NDArray[np.int32]]:
+    messages = np.flatnonzero(~items["is_memory"])
+    keys = order_keys(items["session"][messages], items["sequence"][messages])
+    ascending = np.argsort(keys, kind="stable")
+    keys, rows = keys[ascending], (before + messages[ascending]).astype(np.int32)
+    places = np.searchsorted(order[0], keys, side="right")
+    return np.insert(order[0], places, keys), np.insert(order[1], places, rows)
+
+
+def _hides(index: OwnerIndex, pairs: Sequence[Row]) -> tuple[Integers, Integers, Integers]:
+    numbers = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    summaries, targets = index.rows(numbers[:, 0]), index.rows(numbers[:, 1])
+    items = index.items
+    return targets, items.valid_from.view[summaries], items.valid_to.view[summaries]

@@ -1,0 +1,204 @@
+"""Memories, messages and events as rows, and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from mnemon.adapters.sql.values import (
+    instant,
+    instant_or_none,
+    micros,
+    micros_or_none,
+    pack_id,
+    unpack_id,
+)
+from mnemon.domain.memories import Action, Event, Memory, Origin, Source, State
+from mnemon.domain.messages import Message, Role
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mnemon.adapters.sql.sealing import Sealing
+
+    Row = Sequence[Any]
+
+MEMORY_COLUMNS = (
+    "id, version, item, kind, state, origin, key, content, summary, tags, importance, strength,"
+    " access_count, accessed_at, created_at, updated_at, happened_at, expires_at, superseded_by,"
+    " session, sources, compressed, valid_from, valid_to"
+)
+"""The columns that `memories` and `versions` share, in the order of a row."""
+
+_MESSAGE, _MEMORY = 0, 1
+
+
+def memory_row(
+    sealing: Sealing, memory: Memory, item: int, session: int | None, valid: tuple[int, int | None]
+) -> tuple[object, ...]:
+    """Return a memory as a row of `MEMORY_COLUMNS`.
+
+    Raises:
+        InvalidInput: An id is not a UUID.
+    """
+    return (
+        pack_id(memory.id),
+        memory.version,
+        item,
+        memory.kind,
+        memory.state.value,
+        memory.origin.value,
+        _sealed(sealing, memory.key, memory, "key"),
+        sealing.seal(memory.content, memory.id, "content", memory.version),
+        _sealed(sealing, memory.summary, memory, "summary"),
+        _sealed_tags(sealing, memory),
+        memory.importance,
+        memory.strength,
+        memory.access_count,
+        micros_or_none(memory.accessed_at),
+        micros(memory.created_at),
+        micros(memory.updated_at),
+        micros_or_none(memory.happened_at),
+        micros_or_none(memory.expires_at),
+        pack_id(memory.superseded_by, "superseded_by") if memory.superseded_by else None,
+        session,
+        pack_sources(memory.sources),
+        int(memory.compressed),
+        *valid,
+    )
+
+
+def memory_of(sealing: Sealing, row: Row) -> Memory:
+    """Return the memory of a row of `MEMORY_COLUMNS` and the session's name."""
+    record = unpack_id(row[0])
+    version = row[1]
+
+    def opened(sealed: bytes | None, field: str) -> str | None:
+        return None if sealed is None else sealing.open(sealed, record, field, version)
+
+    tags = opened(row[9], "tags")
+    return Memory(
+        id=record,
+        owner_id=sealing.owner_id,
+        version=version,
+        kind=row[3],
+        state=State(row[4]),
+        origin=Origin(row[5]),
+        key=opened(row[6], "key"),
+        content=sealing.open(row[7], record, "content", version),
+        summary=opened(row[8], "summary"),
+        tags=() if tags is None else tuple(msgspec.json.decode(tags, type=list[str])),
+        importance=row[10],
+        strength=row[11],
+        access_count=row[12],
+        accessed_at=instant_or_none(row[13]),
+        created_at=instant(row[14]),
+        updated_at=instant(row[15]),
+        happened_at=instant_or_none(row[16]),
+        expires_at=instant_or_none(row[17]),
+        superseded_by=unpack_id(row[18]) if row[18] else None,
+        session_id=row[24],
+        sources=unpack_sources(row[20]),
+        compressed=bool(row[21]),
+    )
+
+
+def _sealed(sealing: Sealing, text: str | None, memory: Memory, field: str) -> bytes | None:
+    return None if text is None else sealing.seal(text, memory.id, field, memory.version)
+
+
+def _sealed_tags(sealing: Sealing, memory: Memory) -> bytes | None:
+    text = msgspec.json.encode(memory.tags).decode() if memory.tags else None
+    return _sealed(sealing, text, memory, "tags")
+
+
+def pack_sources(sources: Sequence[Source]) -> bytes | None:
+    """Return sources in one value; None without any.
+
+    Raises:
+        InvalidInput: An id is not a UUID.
+    """
+    if not sources:
+        return None
+    return msgspec.msgpack.encode(
+        [
+            (pack_id(s.id, "sources"), _MEMORY if s.of == "memory" else _MESSAGE, s.external_id)
+            for s in sources
+        ]
+    )
+
+
+def unpack_sources(packed: bytes | None) -> tuple[Source, ...]:
+    """Return the sources of a value of `pack_sources`."""
+    if not packed:
+        return ()
+    return tuple(
+        Source(unpack_id(record), "memory" if of == _MEMORY else "message", external_id)
+        for record, of, external_id in msgspec.msgpack.decode(
+            packed, type=list[tuple[bytes, int, str | None]]
+        )
+    )
+
+
+def message_of(sealing: Sealing, row: Row, names: dict[int, str | None]) -> Message:
+    """Return the message of a row.
+
+    Args:
+        row: Id, version, sequence, external id, time, content, session's name, speaker's
+            number, sealed name, role.
+        names: The names of speakers opened so far; the row's is added.
+    """
+    packed, version, sequence, external_id, at, content, session, speaker, name, role = row
+    record = unpack_id(packed)
+    if speaker not in names:
+        names[speaker] = open_name(sealing, speaker, name)
+    return Message(
+        speaker=names[speaker],
+        content=sealing.open(content, record, "content", version),
+        role=Role(role),
+        at=instant(at),
+        external_id=None if external_id is None else external_id.decode(),
+        id=record,
+        session_id=session,
+        sequence=sequence,
+        version=version,
+    )
+
+
+def seal_name(sealing: Sealing, number: int, name: str | None) -> bytes | None:
+    """Return a participant's name, sealed."""
+    return None if name is None else sealing.seal(name, f"participant:{number}", "name")
+
+
+def open_name(sealing: Sealing, number: int, sealed: bytes | None) -> str | None:
+    """Return a participant's name."""
+    return None if sealed is None else sealing.open(sealed, f"participant:{number}", "name")
+
+
+def event_row(sealing: Sealing, number: int, event: Event) -> tuple[object, ...]:
+    """Return an event as a row: number, record, action, time, by, version, details."""
+    details = None
+    if event.details:
+        text = msgspec.json.encode(dict(event.details)).decode()
+        details = sealing.seal(text, event.record_id, "event", number)
+    return (
+        number,
+        pack_id(event.record_id, "record_id"),
+        event.action.value,
+        micros(event.at),
+        event.by,
+        event.version,
+        details,
+    )
+
+
+def event_of(sealing: Sealing, row: Row) -> Event:
+    """Return the event of a row; see `event_row`."""
+    number, packed, action, at, by, version, sealed = row
+    record = unpack_id(packed)
+    details: dict[str, str] = {}
+    if sealed is not None:
+        text = sealing.open(sealed, record, "event", number)
+        details = msgspec.json.decode(text, type=dict[str, str])
+    return Event(record, Action(action), instant(at), by, version, details)

@@ -1,0 +1,76 @@
+"""Scopes as masks over the items of an index; None stands for "all of them"."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mnemon.adapters.sql.values import NEVER, micros
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from mnemon.adapters.sql.index import IndexSource, OwnerIndex
+    from mnemon.domain.recall import Scope
+
+    Bools = NDArray[np.bool_]
+
+_NO_SESSION = -2
+"""The number of a session that is not there; -1 is that of memories without one."""
+
+
+def valid_at(index: OwnerIndex, scope: Scope) -> Bools | None:
+    """Return which items are valid at the scope's instant.
+
+    Now, that is all that are open, whatever the clock of their writer said.
+    """
+    if scope.as_of is None:
+        return index.open_items
+    at = micros(scope.as_of)
+    return (index.items.valid_from.view <= at) & (at < index.items.valid_to.view)
+
+
+def in_scope(index: OwnerIndex, scope: Scope, source: IndexSource) -> Bools | None:
+    """Return which items a search in the scope may return."""
+    mask = valid_at(index, scope)
+    for part in _parts(index, scope, source):
+        mask = part if mask is None else mask & part
+    return mask
+
+
+def _parts(index: OwnerIndex, scope: Scope, source: IndexSource) -> Iterator[Bools]:
+    items = index.items
+    at = micros(scope.at)
+    if index.first_expiry <= at:
+        yield items.expires_at.view > at
+    if scope.kinds is not None:
+        codes = [index.lineage.codes[kind] for kind in scope.kinds if kind in index.lineage.codes]
+        yield np.isin(items.kind.view, codes)
+    if scope.session_id is not None:
+        number = source.session_number(scope.session_id)
+        yield items.session.view == (_NO_SESSION if number is None else number)
+    for tag in scope.tags:
+        yield _tagged(index, tag, source)
+    if scope.since is not None:
+        yield items.at.view >= micros(scope.since)
+    if scope.until is not None:
+        yield items.at.view < micros(scope.until)
+    if len(index.hides[0]) and not scope.include_compressed:
+        yield ~_hidden(index, at, is_now=scope.as_of is None)
+
+
+def _tagged(index: OwnerIndex, tag: str, source: IndexSource) -> Bools:
+    mask = np.zeros(len(index.items.number.view), dtype=np.bool_)
+    mask[index.rows(source.items_tagged(tag))] = True
+    return mask
+
+
+def _hidden(index: OwnerIndex, at: int, *, is_now: bool) -> Bools:
+    rows, since, until = index.hides
+    stands = until == NEVER if is_now else (since <= at) & (at < until)
+    mask = np.zeros(len(index.items.number.view), dtype=np.bool_)
+    mask[rows[stands]] = True
+    return mask

@@ -1,0 +1,278 @@
+"""Connections to one file: readers that threads borrow, one writer, and errors translated."""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import contextmanager, suppress
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from mnemon.errors import MnemonError, StoreDamaged, StoreUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+Row = tuple[Any, ...]
+
+_IDLE_READERS = 8
+"""How many unused readers are kept open: more threads than that rarely read at once (a guess)."""
+
+_PRAGMAS = (
+    "PRAGMA synchronous = FULL",
+    "PRAGMA secure_delete = ON",
+    "PRAGMA foreign_keys = OFF",
+    "PRAGMA temp_store = MEMORY",
+    "PRAGMA cache_size = -16000",
+)
+
+_DAMAGED = (apsw.CorruptError, apsw.NotADBError, apsw.SQLError)
+_PROBLEMS = (
+    (apsw.FullError, "the disk is full"),
+    (apsw.ReadOnlyError, "the store is read-only"),
+    (apsw.CantOpenError, "the store cannot be opened"),
+    (apsw.PermissionsError, "access to the store is denied"),
+    (apsw.IOError, "the store cannot be read or written"),
+)
+
+_abandoned: list[apsw.Connection] = []
+"""What a forked child got from its parent: to close it there would take the parent's locks."""
+
+
+def translated(error: apsw.Error, path: Path, waited_s: float = 0.0) -> MnemonError:
+    """Return what an error of SQLite means to a caller."""
+    if isinstance(error, (apsw.BusyError, apsw.LockedError)):
+        return StoreUnavailable(f"{path} is locked by another writer", waited_s)
+    if isinstance(error, _DAMAGED):
+        return StoreDamaged(f"{path} is damaged, or not a store of Mnemon: {error}")
+    for kind, problem in _PROBLEMS:
+        if isinstance(error, kind):
+            return StoreUnavailable(f"{problem}: {path}")
+    return StoreUnavailable(f"{path}: {type(error).__name__}: {error}")
+
+
+class Connection:
+    """One connection. A thread at a time."""
+
+    __slots__ = ("_raw", "path")
+
+    def __init__(self, path: Path, busy_timeout_s: float, *, read_only: bool = False) -> None:
+        """Open the file, making it where there is none.
+
+        Raises:
+            StoreUnavailable: It can't be opened.
+            StoreDamaged: It is no database.
+        """
+        self.path = path
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        if read_only:
+            flags = apsw.SQLITE_OPEN_READONLY
+        try:
+            self._raw = apsw.Connection(str(path), flags=flags, statementcachesize=200)
+            self._raw.set_busy_timeout(round(busy_timeout_s * 1000))
+            for pragma in _PRAGMAS:
+                self._raw.execute(pragma)
+        except apsw.Error as error:
+            raise translated(error, path) from error
+
+    def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
+        """Run a statement and return all it gives."""
+        try:
+            return self._raw.execute(statement, values).fetchall()
+        except apsw.Error as error:
+            raise translated(error, self.path) from error
+
+    def row(self, statement: str, values: Sequence[Any] = ()) -> Row | None:
+        """Run a statement and return the first row it gives."""
+        try:
+            return self._raw.execute(statement, values).fetchone()
+        except apsw.Error as error:
+            raise translated(error, self.path) from error
+
+    def run(self, statement: str, values: Sequence[Any] = ()) -> int:
+        """Run a statement and return how many rows it changed.
+
+        Raises:
+            apsw.ConstraintError: It breaks a uniqueness; the caller knows of what.
+        """
+        try:
+            self._raw.execute(statement, values)
+        except apsw.ConstraintError:
+            raise
+        except apsw.Error as error:
+            raise translated(error, self.path) from error
+        return self._raw.changes()
+
+    def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Run a statement for each row; errors as in `run`."""
+        try:
+            self._raw.executemany(statement, rows)
+        except apsw.ConstraintError:
+            raise
+        except apsw.Error as error:
+            raise translated(error, self.path) from error
+
+    def last_row(self) -> int:
+        """Return the number of the row inserted last."""
+        return self._raw.last_insert_rowid()
+
+    def begin_reading(self) -> None:
+        """Begin a transaction that sees the file as of its first read."""
+        self.run("BEGIN")
+
+    def begin_writing(self, timeout_s: float) -> None:
+        """Begin a transaction with the write lock, waiting for it.
+
+        Raises:
+            StoreUnavailable: Another process holds it for longer than that.
+        """
+        started = monotonic()
+        try:
+            self._raw.set_busy_timeout(max(0, round(timeout_s * 1000)))
+            self._raw.execute("BEGIN IMMEDIATE")
+        except apsw.Error as error:
+            raise translated(error, self.path, monotonic() - started) from error
+
+    def roll_back(self) -> None:
+        """End the transaction, if one is open, and undo it."""
+        if self._raw.in_transaction:
+            # A full disk or a failed read has already ended it, or the file is beyond help; the
+            # error that led here says more than the one from here would.
+            with suppress(apsw.Error):
+                self._raw.execute("ROLLBACK")
+
+    def back_up(self, target: Path) -> None:
+        """Copy the file, as it stands in the last committed state, to another."""
+        copy = apsw.Connection(str(target))
+        try:
+            with copy.backup("main", self._raw, "main") as backup:
+                backup.step(-1)
+        except apsw.Error as error:
+            raise translated(error, target) from error
+        finally:
+            copy.close()
+
+    def close(self) -> None:
+        """Close it."""
+        try:
+            self._raw.close()
+        except apsw.Error as error:
+            raise translated(error, self.path) from error
+
+    def abandon(self) -> None:
+        """Forget it without closing; see `_abandoned`."""
+        _abandoned.append(self._raw)
+
+
+class Connections:
+    """Gives readers to threads, and the writer to one at a time.
+
+    After a fork, the child opens connections of its own at the next use, and leaves its
+    parent's alone. Forking while a transaction is open is not supported.
+    """
+
+    def __init__(self, path: Path, busy_timeout_s: float) -> None:
+        """Keep the path; nothing is opened yet."""
+        self.path = path
+        self._busy_timeout_s = busy_timeout_s
+        self._reset()
+
+    def _reset(self) -> None:
+        self._process = os.getpid()
+        self._closed = False
+        self._lock = threading.Lock()
+        self._write_lock = threading.Lock()
+        self._idle: list[Connection] = []
+        self._writer: Connection | None = None
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Lend a connection with a read transaction begun."""
+        connection = self._borrow()
+        try:
+            connection.begin_reading()
+            yield connection
+        finally:
+            connection.roll_back()
+            self._give_back(connection)
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Lend the writer, with the file's write lock held; commit at the end.
+
+        An error in the block, or in committing, undoes all that was written in it.
+        """
+        started = monotonic()
+        self._check_process()
+        if not self._write_lock.acquire(timeout=self._busy_timeout_s):
+            raise StoreUnavailable(
+                f"{self.path} is locked by another writer", monotonic() - started
+            )
+        try:
+            connection = self._open_writer()
+            connection.begin_writing(self._busy_timeout_s - (monotonic() - started))
+            try:
+                yield connection
+            finally:
+                connection.roll_back()
+        finally:
+            self._write_lock.release()
+
+    def close(self) -> None:
+        """Close what is open: readers at once or, while lent, when given back.
+
+        Raises:
+            StoreUnavailable: A write does not end.
+        """
+        self._check_process()
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+        if not self._write_lock.acquire(timeout=self._busy_timeout_s):
+            raise StoreUnavailable(f"{self.path} is still being written to", self._busy_timeout_s)
+        try:
+            if self._writer is not None:
+                self._writer.close()
+                self._writer = None
+        finally:
+            self._write_lock.release()
+
+    def _open_writer(self) -> Connection:
+        self._refuse_if_closed()
+        if self._writer is None:
+            self._writer = Connection(self.path, self._busy_timeout_s)
+        return self._writer
+
+    def _borrow(self) -> Connection:
+        self._check_process()
+        with self._lock:
+            self._refuse_if_closed()
+            if self._idle:
+                return self._idle.pop()
+        return Connection(self.path, self._busy_timeout_s)
+
+    def _give_back(self, connection: Connection) -> None:
+        with self._lock:
+            if not self._closed and len(self._idle) < _IDLE_READERS:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    def _refuse_if_closed(self) -> None:
+        if self._closed:
+            raise StoreUnavailable(f"the store is closed: {self.path}")
+
+    def _check_process(self) -> None:
+        if self._process == os.getpid():
+            return
+        inherited = [*self._idle, *([self._writer] if self._writer else [])]
+        for connection in inherited:
+            connection.abandon()
+        closed = self._closed
+        self._reset()
+        self._closed = closed

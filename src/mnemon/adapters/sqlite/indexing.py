@@ -1,0 +1,118 @@
+"""What the search index is made from, read from a SQLite file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import apsw
+import numpy as np
+
+from mnemon.adapters.sql.values import NEVER, find_ids, unpack_id
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from mnemon.adapters.sql.sealing import Sealing
+    from mnemon.adapters.sqlite.connections import Connection
+
+    Row = tuple[Any, ...]
+
+_ITEMS = (
+    "SELECT item, record_id, kind, coalesce(session, -1), sequence, coalesce(speaker, -1), role,"
+    " at, traits, words, tokens, valid_from,"
+    f" coalesce(valid_to, {NEVER}), coalesce(expires_at, {NEVER}), compressed FROM items"
+)
+_ITEMS_OF = " UNION ALL ".join(
+    f"SELECT r.id, r.item FROM carray(?1) AS w CROSS JOIN {table} AS r"
+    " ON r.owner_id = ?2 AND r.id = w.value"
+    for table in ("memories", "versions", "messages", "message_versions")
+)
+_SUMMARIES = " UNION ALL ".join(
+    "SELECT s.item, t.item FROM items AS t"
+    " CROSS JOIN links AS l ON l.owner_id = t.owner_id AND l.relation = 'summary_of'"
+    " AND l.target_id = t.record_id"
+    f" CROSS JOIN {table} AS s ON s.owner_id = l.owner_id AND s.id = l.source_id"
+    " WHERE t.owner_id = ?1 AND t.compressed = 1"
+    for table in ("memories", "versions")
+)
+
+
+class Tables:
+    """One owner's tables in one transaction; an `IndexSource`."""
+
+    def __init__(self, connection: Connection, sealing: Sealing, owner: int) -> None:
+        """Take a connection within a transaction, and the owner's number."""
+        self._connection = connection
+        self._sealing = sealing
+        self._owner = owner
+
+    def new_items(self, first: int) -> list[Row]:
+        """See `IndexSource`."""
+        return self._connection.rows(
+            f"{_ITEMS} WHERE owner_id = ? AND item >= ? ORDER BY item", (self._owner, first)
+        )
+
+    def changed_items(self, counter: int, before: int) -> list[Row]:
+        """See `IndexSource`."""
+        return self._connection.rows(
+            f"{_ITEMS} INDEXED BY items_changed"
+            " WHERE owner_id = ? AND changed > ? AND item < ? ORDER BY item",
+            (self._owner, counter, before),
+        )
+
+    def new_passages(self, first: int) -> list[Row]:
+        """See `IndexSource`."""
+        return self._connection.rows(
+            "SELECT item, part, start, stop, tokens, length, vector FROM passages"
+            " WHERE owner_id = ? AND item >= ? ORDER BY item, part",
+            (self._owner, first),
+        )
+
+    def postings(self, term: str, first: int) -> list[Row]:
+        """See `IndexSource`."""
+        return self._connection.rows(
+            "SELECT item, part, tf FROM terms WHERE owner_id = ? AND term = ? AND item >= ?"
+            " ORDER BY item, part",
+            (self._owner, self._sealing.term(term), first),
+        )
+
+    def summaries(self) -> list[Row]:
+        """See `IndexSource`."""
+        return self._connection.rows(_SUMMARIES, (self._owner,))
+
+    def items_of(self, record_ids: Sequence[str]) -> list[tuple[str, int]]:
+        """See `IndexSource`."""
+        packed = find_ids(list(dict.fromkeys(record_ids)))
+        if not packed:
+            return []
+        rows = self._connection.rows(_ITEMS_OF, (apsw.carray(packed), self._owner))
+        return sorted(((unpack_id(id_), item) for id_, item in rows), key=lambda pair: pair[1])
+
+    def uses(self, records: Sequence[bytes]) -> list[Row]:
+        """See `IndexSource`."""
+        if not records:
+            return []
+        rows = self._connection.rows(
+            "SELECT m.id, m.importance, m.access_count, coalesce(m.accessed_at, m.created_at)"
+            " FROM carray(?) AS w CROSS JOIN memories AS m ON m.owner_id = ? AND m.id = w.value",
+            (apsw.carray(tuple(records)), self._owner),
+        )
+        found = {row[0]: row[1:] for row in rows}
+        return [found[record] for record in records]
+
+    def items_tagged(self, tag: str) -> NDArray[np.int64]:
+        """See `IndexSource`."""
+        rows = self._connection.rows(
+            "SELECT item FROM tags WHERE owner_id = ? AND tag = ? ORDER BY item",
+            (self._owner, self._sealing.digest("tag", tag)),
+        )
+        return np.array([row[0] for row in rows], dtype=np.int64)
+
+    def session_number(self, name: str) -> int | None:
+        """See `IndexSource`."""
+        row = self._connection.row(
+            "SELECT number FROM sessions WHERE owner_id = ? AND name = ?", (self._owner, name)
+        )
+        return row[0] if row else None

@@ -1,0 +1,132 @@
+"""Opening a file: is it ours, is it new, must it be brought up to date?"""
+
+from __future__ import annotations
+
+from time import monotonic, sleep
+from typing import TYPE_CHECKING
+
+from mnemon.adapters.sqlite.connections import Connection
+from mnemon.adapters.sqlite.schema import APPLICATION_ID, MIGRATIONS
+from mnemon.errors import KeyUnavailable, StoreDamaged, StoreTooNew, StoreUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+_RETRY_S = 0.01
+
+
+def prepare(
+    path: Path,
+    *,
+    cipher: str,
+    analyser: int,
+    busy_timeout_s: float,
+    migrations: Sequence[str] = MIGRATIONS,
+) -> None:
+    """Make a new store, or bring an old one up to date, or see that nothing is to be done.
+
+    Before an existing store is migrated it is copied beside itself, as `<name>.before-<schema>`.
+    What is not a store of Mnemon, or of a newer one, is left as it is. Several processes may
+    do this at once.
+
+    Raises:
+        StoreUnavailable: It can't be opened or written, or stays locked.
+        StoreDamaged: It is not a store of Mnemon.
+        StoreTooNew: A newer Mnemon has written it.
+        KeyUnavailable: It was made with another cipher.
+    """
+    _make_folder(path)
+    connection = Connection(path, busy_timeout_s)
+    try:
+        if _schema(connection, len(migrations)) < len(migrations):
+            _bring_up_to_date(connection, migrations, (cipher, analyser), busy_timeout_s)
+        _check_cipher(connection, cipher)
+    finally:
+        connection.close()
+
+
+def _make_folder(path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreUnavailable(f"the store's folder cannot be made: {path.parent}") from error
+
+
+def _schema(connection: Connection, known: int) -> int:
+    """Return the schema of the file, 0 for a new one; refuse what is not ours."""
+    found = connection.row(
+        "SELECT a.application_id, v.user_version, (SELECT count(*) FROM sqlite_schema)"
+        " FROM pragma_application_id AS a, pragma_user_version AS v"
+    )
+    application, version, tables = found or (0, 0, 0)
+    if (application, version, tables) == (0, 0, 0):
+        return 0
+    if application != APPLICATION_ID:
+        raise StoreDamaged(f"{connection.path} is not a store of Mnemon")
+    if version > known:
+        raise StoreTooNew(version, known)
+    return int(version)
+
+
+def _bring_up_to_date(
+    connection: Connection,
+    migrations: Sequence[str],
+    made_with: tuple[str, int],
+    busy_timeout_s: float,
+) -> None:
+    _use_wal(connection, busy_timeout_s)
+    connection.begin_writing(busy_timeout_s)
+    try:
+        schema = _schema(connection, len(migrations))  # another process may have been faster
+        if 0 < schema < len(migrations):
+            _copy_beside(connection.path, len(migrations), busy_timeout_s)
+        for script in migrations[schema:]:
+            connection.run(script)
+        if schema == 0:
+            connection.run_many(
+                "INSERT INTO meta (name, value) VALUES (?, ?)",
+                [("cipher", made_with[0]), ("analyser", made_with[1])],
+            )
+        connection.run(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.run(f"PRAGMA user_version = {len(migrations)}")
+        connection.run("COMMIT")
+    finally:
+        connection.roll_back()
+
+
+def _use_wal(connection: Connection, busy_timeout_s: float) -> None:
+    """Switch to write-ahead logging, for which SQLite does not wait by itself."""
+    started = monotonic()
+    while True:
+        try:
+            connection.run("PRAGMA journal_mode = WAL")
+        except StoreUnavailable:
+            if monotonic() - started > busy_timeout_s:
+                raise
+            sleep(_RETRY_S)
+        else:
+            return
+
+
+def _copy_beside(path: Path, schema: int, busy_timeout_s: float) -> None:
+    """Copy what is committed; the caller holds the write lock, so it is the state before."""
+    target = path.with_name(f"{path.name}.before-{schema}")
+    unfinished = target.with_name(f"{target.name}.part")
+    unfinished.unlink(missing_ok=True)
+    reader = Connection(path, busy_timeout_s)
+    try:
+        reader.back_up(unfinished)
+    finally:
+        reader.close()
+    unfinished.replace(target)
+
+
+def _check_cipher(connection: Connection, cipher: str) -> None:
+    row = connection.row("SELECT value FROM meta WHERE name = 'cipher'")
+    if row is None:
+        raise StoreDamaged(f"{connection.path} does not say what it was encrypted with")
+    if row[0] != cipher:
+        raise KeyUnavailable(
+            f"{connection.path} was made with the cipher {row[0]!r}, not {cipher!r}"
+        )

@@ -1,0 +1,324 @@
+"""The tables, and the migrations that lead to them: numbered, forward only.
+
+Every key begins with the owner's number, so that an owner's rows stand together, a statement
+that names the owner touches nobody else's, and the same shape can be partitioned. Sealed
+columns say so; digests stand beside what must be found by equality.
+"""
+
+from __future__ import annotations
+
+APPLICATION_ID = 0x4D6E656D
+"""Marks a file as ours in SQLite's header: "Mnem"."""
+
+_FIRST = """
+-- Facts about the whole store: cipher, embedder, dimension, analyser.
+CREATE TABLE meta (
+  name TEXT NOT NULL PRIMARY KEY,
+  value ANY NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- counter: transactions that changed the owner. generation: grows when rows were removed for
+-- good, so that what is derived from them is built anew. AUTOINCREMENT, so that the number of
+-- an erased owner, which a cache may still know, is never another's.
+CREATE TABLE owners (
+  owner_id INTEGER PRIMARY KEY AUTOINCREMENT,
+  name TEXT NOT NULL UNIQUE,
+  profile TEXT,
+  counter INTEGER NOT NULL DEFAULT 0,
+  generation INTEGER NOT NULL DEFAULT 0,
+  next_item INTEGER NOT NULL DEFAULT 1,
+  next_session INTEGER NOT NULL DEFAULT 1,
+  next_speaker INTEGER NOT NULL DEFAULT 1,
+  next_event INTEGER NOT NULL DEFAULT 1,
+  centroid BLOB,
+  centroid_of INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+-- first_item, first_at, last_at are null while only memories name the session.
+CREATE TABLE sessions (
+  owner_id INTEGER NOT NULL,
+  number INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  first_item INTEGER,
+  first_at INTEGER,
+  last_at INTEGER,
+  last_sequence INTEGER NOT NULL DEFAULT 0,
+  messages INTEGER NOT NULL DEFAULT 0,
+  ended_at INTEGER,
+  consolidated_to INTEGER NOT NULL DEFAULT 0,
+  turns_since INTEGER NOT NULL DEFAULT 0,
+  failures INTEGER NOT NULL DEFAULT 0,
+  active_at INTEGER,
+  PRIMARY KEY (owner_id, number)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX sessions_name ON sessions (owner_id, name);
+
+-- name: sealed, null for a speaker without one. digest: of name and role.
+CREATE TABLE participants (
+  owner_id INTEGER NOT NULL,
+  number INTEGER NOT NULL,
+  name BLOB,
+  role TEXT NOT NULL,
+  digest BLOB NOT NULL,
+  PRIMARY KEY (owner_id, number)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX participants_digest ON participants (owner_id, digest);
+
+-- number: the item of the first version, which is the order of storing. content: sealed.
+-- valid_to: set where the message was forgotten. The marks and the lease are the queue of what
+-- is still to be done with a message.
+CREATE TABLE messages (
+  owner_id INTEGER NOT NULL,
+  id BLOB NOT NULL,
+  number INTEGER NOT NULL,
+  version INTEGER NOT NULL,
+  item INTEGER NOT NULL,
+  session INTEGER NOT NULL,
+  sequence INTEGER NOT NULL,
+  speaker INTEGER NOT NULL,
+  external_id BLOB,
+  at INTEGER NOT NULL,
+  content BLOB NOT NULL,
+  valid_from INTEGER NOT NULL,
+  valid_to INTEGER,
+  marks INTEGER NOT NULL DEFAULT 0,
+  learned_at INTEGER,
+  summarised_at INTEGER,
+  lease_token BLOB,
+  lease_until INTEGER,
+  PRIMARY KEY (owner_id, id)
+) STRICT;
+CREATE UNIQUE INDEX messages_sequence ON messages (owner_id, session, sequence);
+CREATE UNIQUE INDEX messages_external ON messages (owner_id, session, external_id)
+  WHERE external_id IS NOT NULL;
+
+CREATE TABLE message_versions (
+  owner_id INTEGER NOT NULL,
+  id BLOB NOT NULL,
+  version INTEGER NOT NULL,
+  item INTEGER NOT NULL,
+  speaker INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  content BLOB NOT NULL,
+  valid_from INTEGER NOT NULL,
+  valid_to INTEGER NOT NULL,
+  PRIMARY KEY (owner_id, id, version)
+) STRICT;
+
+-- The record as it is now; its older versions stand in the next table. key, content, summary,
+-- tags: sealed. valid_to: set while the memory is not active. sources: packed.
+CREATE TABLE memories (
+  owner_id INTEGER NOT NULL,
+  id BLOB NOT NULL,
+  version INTEGER NOT NULL,
+  item INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  state TEXT NOT NULL,
+  origin TEXT NOT NULL,
+  key BLOB,
+  key_digest BLOB,
+  content BLOB NOT NULL,
+  summary BLOB,
+  tags BLOB,
+  importance REAL NOT NULL,
+  strength REAL NOT NULL,
+  access_count INTEGER NOT NULL,
+  accessed_at INTEGER,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  happened_at INTEGER,
+  expires_at INTEGER,
+  superseded_by BLOB,
+  session INTEGER,
+  sources BLOB,
+  compressed INTEGER NOT NULL,
+  valid_from INTEGER NOT NULL,
+  valid_to INTEGER,
+  kept_kind TEXT,
+  marks INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (owner_id, id)
+) STRICT;
+CREATE UNIQUE INDEX memories_key ON memories (owner_id, key_digest)
+  WHERE key_digest IS NOT NULL AND state = 'active';
+CREATE INDEX memories_listed ON memories (owner_id, created_at, id, state, kind);
+CREATE INDEX memories_expiring ON memories (owner_id, expires_at)
+  WHERE expires_at IS NOT NULL AND state = 'active';
+
+CREATE TABLE versions (
+  owner_id INTEGER NOT NULL,
+  id BLOB NOT NULL,
+  version INTEGER NOT NULL,
+  item INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  state TEXT NOT NULL,
+  origin TEXT NOT NULL,
+  key BLOB,
+  content BLOB NOT NULL,
+  summary BLOB,
+  tags BLOB,
+  importance REAL NOT NULL,
+  strength REAL NOT NULL,
+  access_count INTEGER NOT NULL,
+  accessed_at INTEGER,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  happened_at INTEGER,
+  expires_at INTEGER,
+  superseded_by BLOB,
+  session INTEGER,
+  sources BLOB,
+  compressed INTEGER NOT NULL,
+  valid_from INTEGER NOT NULL,
+  valid_to INTEGER NOT NULL,
+  PRIMARY KEY (owner_id, id, version)
+) STRICT;
+
+-- What search sees of a message's or a memory's version, without its content. kind: null for a
+-- message. content: the digest of its normal form. changed: the owner's counter after the
+-- transaction that last changed the row.
+CREATE TABLE items (
+  owner_id INTEGER NOT NULL,
+  item INTEGER NOT NULL,
+  record_id BLOB NOT NULL,
+  kind TEXT,
+  session INTEGER,
+  sequence INTEGER NOT NULL,
+  speaker INTEGER,
+  role TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  traits INTEGER NOT NULL,
+  words INTEGER NOT NULL,
+  tokens INTEGER NOT NULL,
+  content BLOB NOT NULL,
+  valid_from INTEGER NOT NULL,
+  valid_to INTEGER,
+  expires_at INTEGER,
+  compressed INTEGER NOT NULL,
+  changed INTEGER NOT NULL,
+  PRIMARY KEY (owner_id, item)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX items_changed ON items (owner_id, changed);
+CREATE INDEX items_content ON items (owner_id, content) WHERE valid_to IS NULL;
+CREATE INDEX items_compressed ON items (owner_id, record_id) WHERE compressed = 1;
+
+-- length: in terms. vector: int8, as sqlite-vec's functions read it. digest: of the embedded
+-- text, by which its vector is found again: this is the cache of embeddings. With row numbers,
+-- because rows of this size would make a deep tree without.
+CREATE TABLE passages (
+  owner_id INTEGER NOT NULL,
+  item INTEGER NOT NULL,
+  part INTEGER NOT NULL,
+  start INTEGER NOT NULL,
+  stop INTEGER NOT NULL,
+  tokens INTEGER NOT NULL,
+  length INTEGER NOT NULL,
+  digest BLOB,
+  vector BLOB,
+  PRIMARY KEY (owner_id, item, part)
+) STRICT;
+CREATE INDEX passages_digest ON passages (owner_id, digest) WHERE digest IS NOT NULL;
+
+CREATE TABLE terms (
+  owner_id INTEGER NOT NULL,
+  term BLOB NOT NULL,
+  item INTEGER NOT NULL,
+  part INTEGER NOT NULL,
+  tf INTEGER NOT NULL,
+  PRIMARY KEY (owner_id, term, item, part)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tags (
+  owner_id INTEGER NOT NULL,
+  tag BLOB NOT NULL,
+  item INTEGER NOT NULL,
+  PRIMARY KEY (owner_id, tag, item)
+) STRICT, WITHOUT ROWID;
+
+-- Which memories have a record as a source, in their present version.
+CREATE TABLE derived (
+  owner_id INTEGER NOT NULL,
+  source_id BLOB NOT NULL,
+  memory_id BLOB NOT NULL,
+  PRIMARY KEY (owner_id, source_id, memory_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE links (
+  owner_id INTEGER NOT NULL,
+  relation TEXT NOT NULL,
+  source_id BLOB NOT NULL,
+  target_id BLOB NOT NULL,
+  PRIMARY KEY (owner_id, relation, source_id, target_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX links_target ON links (owner_id, relation, target_id);
+
+-- details: sealed, null where there are none.
+CREATE TABLE events (
+  owner_id INTEGER NOT NULL,
+  number INTEGER NOT NULL,
+  record_id BLOB NOT NULL,
+  action TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  "by" TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  details BLOB,
+  PRIMARY KEY (owner_id, number)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX events_record ON events (owner_id, record_id);
+
+-- The living document of an owner, every version of it. content: sealed.
+CREATE TABLE base_memories (
+  owner_id INTEGER NOT NULL,
+  version INTEGER NOT NULL,
+  content BLOB NOT NULL,
+  sources BLOB,
+  valid_from INTEGER NOT NULL,
+  valid_to INTEGER,
+  PRIMARY KEY (owner_id, version)
+) STRICT;
+
+-- Procedural memories: found by key, not by search. key, value: sealed.
+CREATE TABLE procedural (
+  owner_id INTEGER NOT NULL,
+  key_digest BLOB NOT NULL,
+  memory_id BLOB NOT NULL,
+  key BLOB NOT NULL,
+  value BLOB NOT NULL,
+  updated_at INTEGER NOT NULL,
+  PRIMARY KEY (owner_id, key_digest)
+) STRICT;
+
+-- The tables from here on do not begin with an owner's number: they outlive one, or serve all.
+CREATE TABLE idempotency (
+  scope TEXT NOT NULL,
+  key_digest BLOB NOT NULL,
+  request_digest BLOB NOT NULL,
+  response BLOB,
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (scope, key_digest)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE jobs (
+  name TEXT NOT NULL PRIMARY KEY,
+  state BLOB,
+  lease_token BLOB,
+  lease_until INTEGER,
+  ran_at INTEGER
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE api_keys (
+  digest BLOB NOT NULL PRIMARY KEY,
+  name TEXT NOT NULL,
+  owner TEXT,
+  role TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  revoked_at INTEGER
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tombstones (
+  digest BLOB NOT NULL PRIMARY KEY,
+  erased_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+"""
+
+MIGRATIONS = (_FIRST,)
+"""The script at index n leads from schema n to schema n + 1."""
