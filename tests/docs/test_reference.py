@@ -3,15 +3,25 @@
 from pathlib import Path
 
 from mnemon.config.reference import markdown
+from mnemon.entrypoints.cli.reference import commands, exit_codes
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 
 
-def between(text: str, begin: str, end: str) -> str:
-    """Return what stands after the line that begins with one mark and before the other."""
-    return text.split(begin, 1)[1].split("\n", 1)[1].split(end, 1)[0]
+def generated(page: str, part: str) -> str:
+    """Return what stands on a page between the marks of a part."""
+    text = (REFERENCE / page).read_text(encoding="utf-8")
+    inside = text.split(f"<!-- {part}: begin", 1)[1].split(f"<!-- {part}: end", 1)[0]
+    return inside.split("\n", 1)[1].strip()
 
 
 def test_the_table_of_settings_is_the_programs_own() -> None:
-    page = (REFERENCE / "configuration.md").read_text(encoding="utf-8")
-    assert between(page, "<!-- settings: begin", "<!-- settings: end").strip() == markdown().strip()
+    assert generated("configuration.md", "settings") == markdown().strip()
+
+
+def test_the_commands_are_the_programs_own() -> None:
+    assert generated("cli.md", "commands") == commands().strip()
+
+
+def test_the_exit_codes_are_the_programs_own() -> None:
+    assert generated("cli.md", "exit codes") == exit_codes().strip()

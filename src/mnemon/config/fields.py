@@ -68,7 +68,7 @@ class Setting:
             return "one of " + ", ".join(self.about.choices)
         if self.type in (int, float):
             kind = "a whole number" if self.type is int else "a number"
-            return f"{kind} from {self.about.low:g} to {self.about.high:g}"
+            return f"{kind} from {self.about.low:.7g} to {self.about.high:.7g}"
         return "true or false" if self.type is bool else "a text"
 
 

@@ -78,7 +78,11 @@ def _range(setting: Setting) -> str:
         return ", ".join(about.choices) + later
     if about.high == math.inf:
         return ""
-    return f"{about.low:g} to {about.high:g}"
+    return f"{_number(about.low)} to {_number(about.high)}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value == int(value) else f"{value:g}"
 
 
 if __name__ == "__main__":
