@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from mnemon.domain.messages import Role, role_of
 from mnemon.text.analysis import terms
 
 if TYPE_CHECKING:
@@ -16,15 +17,25 @@ a turn alone is often meaningless ("Yes, last week!"), and an unbounded window h
 long answers."""
 
 
+def proper_name(speaker: str | None) -> str | None:
+    """Return a speaker's name; None where there is none, or only a role ("user", "assistant")."""
+    if not speaker or role_of(speaker, owner_id="") is not Role.PARTICIPANT:
+        return None
+    return speaker
+
+
 def embedded_text(speaker: str | None, passage: str) -> str:
-    """Return what is embedded of a passage: with its speaker in front, where that has a name."""
-    return f"{speaker}: {passage}" if speaker else passage
+    """Return what is embedded of a passage: with its speaker's name in front, if there is one."""
+    name = proper_name(speaker)
+    return f"{name}: {passage}" if name else passage
 
 
 def passage_terms(speaker: str | None, passage: str) -> Mapping[str, int]:
-    """Return the keywords of a passage and how often each stands in it."""
-    del speaker
-    return Counter(terms(passage))
+    """Return the keywords of a passage and how often each stands in it.
+
+    The speaker's name is among them, so that a name finds what was said under it.
+    """
+    return Counter([*terms(passage), *terms(proper_name(speaker) or "")])
 
 
 def window_terms(

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from mnemon.domain.items import Trait
-from mnemon.domain.messages import Participant, Role
+from mnemon.domain.messages import Participant
+from mnemon.policies.indexing import proper_name
 from mnemon.policies.ranking.model import Query
 from mnemon.policies.ranking.query_dates import Period, periods
 from mnemon.policies.ranking.query_phrasing import tidied, without_phrasing
@@ -92,14 +93,12 @@ def _without_names(text: str, named: Sequence[Participant]) -> str:
 
 
 def _pattern(person: Participant) -> re.Pattern[str] | None:
-    """Return what matches a participant's name as a whole, or one capitalised part of it.
-
-    A role's own word ("user", "assistant") is nobody's name.
-    """
-    if not person.name or person.name.casefold() in set(Role):
+    """Return what matches a participant's name as a whole, or one capitalised part of it."""
+    whole = proper_name(person.name)
+    if whole is None:
         return None
-    parts = [part for part in person.name.split() if len(part) > 1 and part[0].isupper()]
-    names = "|".join(re.escape(name) for name in (person.name, *parts))
+    parts = [part for part in whole.split() if len(part) > 1 and part[0].isupper()]
+    names = "|".join(re.escape(name) for name in (whole, *parts))
     return re.compile(rf"(?<!\w)(?:{names})(?:['’]?s|['’])?(?!\w)")
 
 
