@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -22,7 +21,7 @@ _UNIT = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minutes
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
-def name(value: str, field: str) -> str:
+def name(value: object, field: str) -> str:
     """Return an owner's, a session's, a tag's or a memory's name: 1 to 256 characters.
 
     Raises:
@@ -39,7 +38,7 @@ def name(value: str, field: str) -> str:
     return value
 
 
-def tags(values: Iterable[str]) -> tuple[str, ...]:
+def tags(values: Iterable[object]) -> tuple[str, ...]:
     """Return tags sorted, each once.
 
     Raises:
@@ -53,7 +52,7 @@ def tags(values: Iterable[str]) -> tuple[str, ...]:
     return kept
 
 
-def share(value: float, field: str) -> float:
+def share(value: object, field: str) -> float:
     """Return a number from 0 to 1.
 
     Raises:
@@ -66,23 +65,22 @@ def share(value: float, field: str) -> float:
     return float(value)
 
 
-def count(value: int, field: str, *, least: int, most: int | None = None) -> int:
+def count(value: object, field: str, *, least: int, most: int | None = None) -> int:
     """Return a whole number from `least` to `most`; what is over `most` is cut to it.
 
     Raises:
         InvalidInput: It is no whole number, or under `least`.
     """
     whole = isinstance(value, int) and not isinstance(value, bool)
-    if not whole and not (
-        isinstance(value, float) and math.isfinite(value) and value == int(value)
-    ):
+    if not whole and not (isinstance(value, float) and value.is_integer()):
         raise InvalidInput(field, f"is {value!r}; must be a whole number")
-    if value < least:
-        raise InvalidInput(field, f"is {value}; must be at least {least}")
-    return int(value) if most is None else min(int(value), most)
+    number: int = int(value)  # type: ignore[call-overload]
+    if number < least:
+        raise InvalidInput(field, f"is {number}; must be at least {least}")
+    return number if most is None else min(number, most)
 
 
-def instant(value: datetime, field: str) -> datetime:
+def instant(value: object, field: str) -> datetime:
     """Return an instant in UTC.
 
     Raises:
@@ -98,7 +96,7 @@ def instant(value: datetime, field: str) -> datetime:
         raise InvalidInput(field, "is out of range") from error
 
 
-def expires_in(value: str) -> timedelta | None:
+def expires_in(value: object) -> timedelta | None:
     """Return how long "7d", "24h" or "30m" is; None for the empty text, the kind's default.
 
     At most 365 days: what is longer is cut to that.

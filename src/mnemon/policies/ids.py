@@ -17,7 +17,7 @@ def uuid7(now: datetime, entropy: bytes) -> str:
     """Return a UUIDv7 of that instant, to the millisecond, and these 10 random bytes."""
     milliseconds = int(now.timestamp() * 1000) & ((1 << 48) - 1)
     random = int.from_bytes(entropy[:ENTROPY_BYTES], "big")
-    value = milliseconds << 80 | 0x7 << 76 | (random >> 68 & 0xFFF) << 64
+    value = milliseconds << 80 | 0x7 << 76 | (random >> 62 & 0xFFF) << 64
     value |= 0b10 << 62 | random & ((1 << 62) - 1)
     return str(uuid.UUID(int=value))
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -14,6 +14,14 @@ if TYPE_CHECKING:
     from mnemon.domain.recall import Recalled
     from mnemon.policies.ranking.model import Ranking
     from mnemon.text.cues import CueKind
+
+
+class Importance(Protocol):
+    """A judgement of how much a text matters."""
+
+    def __call__(self, cues: Iterable[CueKind], *, words: int) -> float:
+        """Return 0..1 for a text with these cues and so many words."""
+        ...
 
 
 class Forgetting(Protocol):
@@ -58,8 +66,8 @@ class Profile:
     name: str
     kinds: tuple[str, ...]
     max_memory_chars: int
-    importance: Callable[[frozenset[CueKind], int], float]
-    kind_of: Callable[[frozenset[CueKind]], str]
+    importance: Importance
+    kind_of: Callable[[Iterable[CueKind]], str]
     ranking: Ranking
     forgetting: Forgetting
     rendering: Rendering

@@ -122,7 +122,7 @@ def judged(draft: Draft, profile: Profile) -> Draft:
         draft,
         content=content,
         kind=draft.kind or profile.kind_of(cues),
-        judged=profile.importance(cues, len(content.split())),
+        judged=profile.importance(cues, words=len(content.split())),
     )
 
 

@@ -1,0 +1,25 @@
+"""Many owners at once, from asynchronous code. Run: python asynchronous.py"""
+
+import asyncio
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from mnemon import AsyncMnemon
+
+
+async def main(path: Path) -> None:
+    """Serve three people at the same time; none sees another's memories."""
+    async with await AsyncMnemon.open(path) as memory:
+        people = {"ada": "engines", "grace": "compilers", "edsger": "shortest paths"}
+        await asyncio.gather(
+            *(memory.remember(f"Works on {what}", owner=who) for who, what in people.items())
+        )
+        answers = await asyncio.gather(
+            *(memory.recall("What does she or he work on?", owner=who) for who in people)
+        )
+        for who, answer in zip(people, answers, strict=True):
+            print(who, [result.content for result in answer.memories])
+
+
+with TemporaryDirectory() as folder:
+    asyncio.run(main(Path(folder) / "memory.db"))

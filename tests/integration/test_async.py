@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from mnemon import AsyncMnemon, Message
+from mnemon.errors import InvalidInput
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+
+
+async def open_at(path: Path) -> AsyncMnemon:
+    return await AsyncMnemon.open(path, embedder=HashingEmbedder(), tokens=WordCounter())
+
+
+def test_the_asynchronous_engine_does_the_same(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with await open_at(tmp_path / "memory.db") as memory:
+            alice = memory.owner("alice")
+            stored = await alice.remember("Prefers metric units")
+            found = await memory.recall("metric units", owner="alice")
+            assert [one.id for one in found.memories] == [stored.id]
+            assert "metric" in await alice.context("units")
+            assert await memory.owners() == ["alice"]
+            with pytest.raises(InvalidInput):
+                await alice.remember("")
+
+    asyncio.run(run())
+
+
+def test_many_tasks_at_once_lose_nothing(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with await open_at(tmp_path / "memory.db") as memory:
+            alice = memory.owner("alice")
+            await asyncio.gather(*(alice.remember(f"Fact number {n}") for n in range(50)))
+            assert (await alice.stats()).total_count == 50
+
+    asyncio.run(run())
+
+
+def test_an_export_is_read_in_batches(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with await open_at(tmp_path / "memory.db") as memory:
+            alice = memory.owner("alice")
+            await alice.log([Message("Bob", f"Line {n}") for n in range(600)])
+            records = [record async for record in alice.export()]
+            assert [record.content for record in records] == [f"Line {n}" for n in range(600)]
+
+    asyncio.run(run())
+
+
+def test_the_event_loop_goes_on_while_the_engine_works(tmp_path: Path) -> None:
+    def slow(texts: list[str]) -> list[list[float]]:
+        import time
+
+        time.sleep(0.2)
+        return [[1.0, 0.0] for _ in texts]
+
+    async def run() -> int:
+        async with await AsyncMnemon.open(
+            tmp_path / "memory.db", embedder=slow, tokens=WordCounter()
+        ) as memory:
+            writing = asyncio.ensure_future(memory.remember("x", owner="alice"))
+            beats = 0
+            while not writing.done():
+                await asyncio.sleep(0.01)
+                beats += 1
+            await writing
+            return beats
+
+    assert asyncio.run(run()) > 5

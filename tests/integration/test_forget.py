@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from mnemon import Memory, Message, Mnemon, OwnerMemory, State
+from mnemon.errors import Conflict, InvalidInput, NotFound
+from mnemon.testing.clock import SettableClock
+
+
+def doors(alice: OwnerMemory, query: str) -> str:
+    """Return all that any door says of a query."""
+    said = [one.content for one in alice.recall(query, top_k=100, token_budget=100_000).memories]
+    said.append(alice.context(query))
+    said += [memory.content for memory in alice.list().memories]
+    said += [message.content for each in alice.sessions() for message in alice.messages(each.id)]
+    return "\n".join(said)
+
+
+def test_a_forgotten_memory_leaves_every_door_and_comes_back(alice: OwnerMemory) -> None:
+    stored = alice.remember("The alarm code is 4711")
+    touched = alice.forget(stored.id)
+    assert touched.memories == (stored.id,)
+    assert "4711" not in doors(alice, "alarm code 4711")
+    assert alice.get(stored.id).state is State.FORGOTTEN
+    back = alice.restore(stored.id)
+    assert isinstance(back, Memory)
+    assert (back.state, back.version) == (State.ACTIVE, 2)
+    assert "4711" in doors(alice, "alarm code 4711")
+
+
+def test_forgetting_takes_the_sentence_out_of_its_message_and_no_more(alice: OwnerMemory) -> None:
+    learned = alice.learn(
+        "I saw a heron today. My name is Alice and I live in Oslo. The river was cold.", "Nice!"
+    )
+    memory = learned.memories[0]
+    touched = alice.forget(memory.id)
+    assert touched.messages == (learned.messages[0].id,)
+    assert "Oslo" not in doors(alice, "Where does Alice live? Oslo")
+    assert "heron" in doors(alice, "heron")
+    assert "river was cold" in doors(alice, "river")
+    alice.restore(memory.id)
+    message = alice.message(learned.messages[0].id)
+    assert message.content == learned.messages[0].content
+
+
+def test_a_message_of_nothing_else_is_gone_until_it_is_restored(alice: OwnerMemory) -> None:
+    learned = alice.learn("I prefer metric units.", "Noted.")
+    alice.forget(learned.memories[0].id)
+    with pytest.raises(NotFound):
+        alice.message(learned.messages[0].id)
+    assert "metric" not in doors(alice, "metric units")
+    alice.restore(learned.memories[0].id)
+    assert alice.message(learned.messages[0].id).content == "I prefer metric units."
+
+
+def test_the_words_of_a_forgotten_message_leave_its_neighbours_window(alice: OwnerMemory) -> None:
+    learned = alice.learn("The password hint is zebrafish", "Understood, thanks.")
+    reply = learned.messages[1].id
+    found = alice.recall("zebrafish", mode="keyword").memories
+    assert reply in [one.id for one in found]
+    alice.forget(learned.messages[0].id)
+    assert alice.recall("zebrafish", mode="keyword").memories == ()
+    alice.restore(learned.messages[0].id)
+    assert reply in [one.id for one in alice.recall("zebrafish", mode="keyword").memories]
+
+
+def test_forgetting_a_message_takes_the_memories_only_it_gave_rise_to(alice: OwnerMemory) -> None:
+    first = alice.learn("I like tea.", session="s1")
+    second = alice.learn("I like tea.", session="s2")
+    assert first.memories[0].id == second.memories[0].id
+    assert alice.forget(first.messages[0].id).memories == ()
+    assert alice.get(first.memories[0].id).state is State.ACTIVE
+    assert alice.forget(second.messages[0].id).memories == ()
+    only = alice.learn("I like coffee.", session="s3")
+    assert alice.forget(only.messages[0].id).memories == (only.memories[0].id,)
+    restored = alice.restore(only.messages[0].id)
+    assert isinstance(restored, Message)
+    assert alice.get(only.memories[0].id).state is State.ACTIVE
+
+
+def test_a_message_that_says_just_the_same_goes_too(alice: OwnerMemory) -> None:
+    logged = alice.log([Message("Bob", "the gate code is 99-12")], session="s")
+    stored = alice.remember("The gate code is 99-12")
+    touched = alice.forget(stored.id)
+    assert touched.messages == (logged.messages[0].id,)
+    assert "99-12" not in doors(alice, "gate code 99-12")
+
+
+def test_forgetting_by_key_and_what_is_not_there(memory: Mnemon, alice: OwnerMemory) -> None:
+    stored = alice.remember("Lives in Oslo", key="home")
+    with pytest.raises(NotFound):
+        memory.owner("bob").forget(key="home")
+    with pytest.raises(NotFound):
+        memory.owner("bob").forget(stored.id)
+    with pytest.raises(InvalidInput):
+        alice.forget()
+    with pytest.raises(InvalidInput):
+        alice.forget(stored.id, key="home")
+    alice.forget(key="home")
+    with pytest.raises(NotFound):
+        alice.forget(key="home")
+    with pytest.raises(NotFound):
+        alice.forget(stored.id)
+
+
+def test_a_forgotten_key_can_be_used_anew_and_then_bars_the_way_back(alice: OwnerMemory) -> None:
+    old = alice.remember("Lives in Oslo", key="home")
+    alice.forget(key="home")
+    new = alice.remember("Lives in Bergen", key="home")
+    assert new.id != old.id
+    with pytest.raises(Conflict, match="key"):
+        alice.restore(old.id)
+
+
+def test_what_is_active_cant_be_restored(memory: Mnemon, alice: OwnerMemory) -> None:
+    stored = alice.remember("Lives in Oslo")
+    with pytest.raises(Conflict):
+        alice.restore(stored.id)
+    alice.forget(stored.id)
+    with pytest.raises(NotFound):
+        memory.owner("bob").restore(stored.id)
+    same = alice.remember("Lives in Oslo")
+    assert same.id != stored.id
+    with pytest.raises(Conflict, match="says that already"):
+        alice.restore(stored.id)
+
+
+def test_the_past_still_knows_what_was_forgotten_later(
+    alice: OwnerMemory, clock: SettableClock
+) -> None:
+    stored = alice.remember("Lives in Oslo")
+    then = clock.now()
+    clock.advance(timedelta(days=1))
+    alice.forget(stored.id)
+    assert [one.id for one in alice.recall("Oslo", as_of=then).memories] == [stored.id]
+    assert alice.recall("Oslo").memories == ()

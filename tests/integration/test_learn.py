@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from mnemon import Message, Mnemon, OwnerMemory, Role
+from mnemon.config import load
+from mnemon.errors import Disabled, InvalidInput
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+
+
+def test_an_exchange_is_kept_word_for_word_and_typed_by_its_cues(alice: OwnerMemory) -> None:
+    learned = alice.learn(
+        "Hi! My name is Alice and I live in Oslo. Nice weather today.", "Hello Alice!"
+    )
+    assert [message.role for message in learned.messages] == [Role.USER, Role.ASSISTANT]
+    assert [message.sequence for message in learned.messages] == [1, 2]
+    assert [(memory.kind, memory.content) for memory in learned.memories] == [
+        ("identity", "My name is Alice and I live in Oslo.")
+    ]
+    assert learned.memories[0].sources[0].id == learned.messages[0].id
+
+
+def test_german_cues_make_memories_too(alice: OwnerMemory) -> None:
+    learned = alice.learn("Ich heiße Jana. Ich mag Kräutertee.", "Freut mich!")
+    assert [memory.kind for memory in learned.memories] == ["identity", "preference"]
+
+
+def test_only_the_user_makes_typed_memories(alice: OwnerMemory) -> None:
+    learned = alice.log(
+        [
+            Message("assistant", "My name is Hal and I prefer red."),
+            Message("Bob", "My name is Bob and I prefer blue."),
+            Message("tool", "I prefer green.", role=Role.TOOL),
+        ],
+        session="s",
+    )
+    assert learned.memories == ()
+    assert [message.role for message in learned.messages] == ["assistant", "participant", "tool"]
+
+
+def test_a_question_and_a_code_block_make_no_memory(alice: OwnerMemory) -> None:
+    learned = alice.learn("Do you know if I prefer tea?\n```\n# I prefer spaces\n```", "No.")
+    assert learned.memories == ()
+
+
+def test_logging_again_adds_nothing(alice: OwnerMemory) -> None:
+    messages = [Message("Bob", f"Line {number}", external_id=f"D1:{number}") for number in range(5)]
+    assert len(alice.log(messages[:3], session="s").messages) == 3
+    again = alice.log(messages, session="s")
+    assert (len(again.messages), again.already) == (2, 3)
+    assert [message.sequence for message in alice.messages("s")] == [1, 2, 3, 4, 5]
+    assert len(alice.log(messages, session="other").messages) == 5
+
+
+def test_one_bad_message_means_none_is_stored(alice: OwnerMemory) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        alice.log([Message("Bob", "fine"), Message("Bob", " ")], session="s")
+    assert caught.value.field == "messages[1].content"
+    with pytest.raises(InvalidInput, match=r"messages\[0\]\.at"):
+        alice.log([Message("Bob", "x", at=datetime(2026, 1, 1))], session="s")  # noqa: DTZ001
+    with pytest.raises(InvalidInput, match=r"messages\[0\]\.role"):
+        alice.log([Message("Bob", "x", role="pirate")], session="s")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="1,000,000"):
+        alice.learn("x" * 1_000_001)
+    with pytest.raises(InvalidInput, match="session"):
+        alice.learn("x", session="")
+    assert alice.stats().messages == 0
+
+
+def test_a_very_long_message_is_taken_whole_and_found_by_its_middle(alice: OwnerMemory) -> None:
+    filler = "The committee met and went through the usual points of order. " * 8_000
+    text = f"{filler}The secret ingredient is marjoram. {filler}"[:999_999]
+    alice.learn(text)
+    found = alice.recall("secret ingredient marjoram").memories[0]
+    assert "marjoram" in found.text
+    assert len(found.text) < 2_000
+    assert found.content == text.strip()
+
+
+def test_sessions_say_when_they_were_and_end(alice: OwnerMemory) -> None:
+    alice.learn("One", at=datetime(2026, 1, 1, tzinfo=UTC), session="a")
+    alice.learn("Two", at=datetime(2026, 1, 3, tzinfo=UTC), session="a")
+    alice.learn("Three", session="b")
+    alice.end_session("a")
+    first, second = alice.sessions()
+    assert (first.id, first.messages, first.started_at.day, first.last_at.day) == ("a", 2, 1, 3)
+    assert first.ended_at is not None
+    assert second.ended_at is None
+
+
+def test_switched_off_memory_refuses_writes_and_still_reads() -> None:
+    config = load(env={}, overrides={"enabled": False})
+    with Mnemon.open(
+        ":memory:", embedder=HashingEmbedder(), tokens=WordCounter(), config=config
+    ) as memory:
+        alice = memory.owner("alice")
+        for write in (
+            lambda: alice.remember("x"),
+            lambda: alice.learn("x"),
+            lambda: alice.forget(key="x"),
+        ):
+            with pytest.raises(Disabled):
+                write()
+        assert alice.recall("x").memories == ()
+
+
+def test_without_learning_conversations_are_only_logged() -> None:
+    config = load(env={}, overrides={"enable_learning": False})
+    with Mnemon.open(
+        ":memory:", embedder=HashingEmbedder(), tokens=WordCounter(), config=config
+    ) as memory:
+        learned = memory.learn("My name is Alice.", "Hi", owner="alice")
+        assert (len(learned.messages), learned.memories) == (2, ())
+
+
+def test_without_rag_there_is_no_context_but_recall_works() -> None:
+    config = load(env={}, overrides={"enable_rag": False})
+    with Mnemon.open(
+        ":memory:", embedder=HashingEmbedder(), tokens=WordCounter(), config=config
+    ) as memory:
+        memory.remember("Drinks tea", owner="alice")
+        assert memory.context("tea", owner="alice") == ""
+        assert len(memory.recall("tea", owner="alice").memories) == 1

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemon.errors import InvalidInput
+from mnemon.policies.ids import parse, uuid7
+
+INSTANTS = st.datetimes(
+    datetime(1990, 1, 1),
+    datetime(2200, 1, 1),
+    timezones=st.just(UTC),  # noqa: DTZ001
+)
+
+
+@given(INSTANTS, st.binary(min_size=10, max_size=10))
+def test_an_id_is_a_uuid_of_version_7_that_holds_its_time(now: datetime, entropy: bytes) -> None:
+    made = uuid.UUID(uuid7(now, entropy))
+    assert (made.version, made.variant) == (7, uuid.RFC_4122)
+    assert made.int >> 80 == int(now.timestamp() * 1000)
+
+
+@given(INSTANTS, st.binary(min_size=10, max_size=10), st.binary(min_size=10, max_size=10))
+def test_a_later_id_sorts_after_an_earlier_one(now: datetime, first: bytes, second: bytes) -> None:
+    assert uuid7(now, first) < uuid7(now + timedelta(milliseconds=2), second)
+
+
+def test_all_74_random_bits_count() -> None:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    made = {uuid7(now, (1 << bit).to_bytes(10, "big")) for bit in range(74)}
+    made.add(uuid7(now, bytes(10)))
+    assert len(made) == 75
+
+
+@pytest.mark.parametrize("text", ["", "x", "123", "' OR 1=1", None, 5])
+def test_what_is_no_id_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInput, match="id"):
+        parse(text)
+
+
+def test_an_id_is_read_in_any_usual_form() -> None:
+    made = uuid7(datetime(2026, 1, 1, tzinfo=UTC), b"0123456789")
+    assert parse(made.upper()) == parse(f"{{{made}}}") == made

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemon.policies.ranking.selection import best, highest, log_mean_exp
+
+SCORES = st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0]), max_size=40)
+
+
+@given(SCORES, st.integers(0, 50), st.randoms())
+def test_the_best_are_what_a_full_sort_says(
+    scores: list[float], limit: int, random: object
+) -> None:
+    numbers = list(range(len(scores)))
+    random.shuffle(numbers)  # type: ignore[attr-defined]
+    places = best(np.array(scores), np.array(numbers, dtype=np.int64), limit)
+    expected = sorted(range(len(scores)), key=lambda place: (-scores[place], numbers[place]))
+    assert places.tolist() == expected[:limit]
+
+
+def test_log_mean_exp_lies_between_mean_and_maximum() -> None:
+    rows = np.array([0, 0, 2])
+    values = np.array([0.1, 0.9, 0.4])
+    soft = log_mean_exp(rows, values, 3)
+    assert 0.5 < soft[0] < 0.9
+    assert np.isnan(soft[1])
+    assert soft[2] == pytest.approx(0.4)
+
+
+def test_highest_gives_the_empty_value_where_there_is_none() -> None:
+    found = highest(np.array([0, 0]), np.array([-0.5, -0.2]), 2, 7.0)
+    assert found.tolist() == [-0.2, 7.0]
