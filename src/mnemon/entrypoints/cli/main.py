@@ -84,7 +84,7 @@ class LazyGroup(click.Group):
         sys.exit(outcome(run))
 
 
-def outcome(run: Callable[[], Any]) -> int:
+def outcome(run: Callable[[], Any]) -> int:  # noqa: PLR0911 - one for each way to end
     """Run something and return the exit code; what went wrong is said on stderr in a sentence."""
     try:
         result = run()
@@ -96,22 +96,21 @@ def outcome(run: Callable[[], Any]) -> int:
         return _pipe_closed()
     except (KeyboardInterrupt, click.Abort):
         return _say("interrupted", exits.INTERRUPTED)
-    except Exception as error:
-        if os.environ.get(DEBUG):
-            raise
-        return _say(*_told(error))
+    except MnemonError as error:
+        return _say(str(error), exits.exit_code(error))
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return _say(f"{where}{(error.strerror or str(error)).lower()}", exits.FILES)
+    except Exception as error:  # noqa: BLE001 - no stack trace reaches a user
+        return _say(_unforeseen(error), exits.FAILED)
     return result if isinstance(result, int) else 0
 
 
-def _told(error: Exception) -> tuple[str, int]:
-    """Return what to say of an error, and its exit code."""
-    if isinstance(error, MnemonError):
-        return str(error), exits.exit_code(error)
-    if isinstance(error, OSError):
-        where = f"{error.filename}: " if error.filename else ""
-        return f"{where}{(error.strerror or str(error)).lower()}", exits.FILES
-    # Its message might quote what is stored.
-    return f"unexpected error: {type(error).__name__}; {DEBUG}=1 shows where", exits.FAILED
+def _unforeseen(error: Exception) -> str:
+    """Name an error, but not what it says: that might quote what is stored."""
+    if os.environ.get(DEBUG):
+        raise error
+    return f"unexpected error: {type(error).__name__}; {DEBUG}=1 shows where"
 
 
 def _say(sentence: str, code: int) -> int:

@@ -1,0 +1,105 @@
+"""The command line on a store of the test's own, with an embedder that needs no model."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from mnemon import Mnemon
+from mnemon.config import Loaded
+from mnemon.entrypoints.cli.main import cli
+from mnemon.ports.clock import Clock
+from mnemon.ports.embedder import Embedder
+from mnemon.ports.tokens import TokenCounter
+from mnemon.testing.clock import SettableClock
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+
+
+@dataclass(slots=True)
+class WithoutModel:
+    """Implements `Wiring` without a model, at a time that is set."""
+
+    clock: SettableClock
+    hashing: HashingEmbedder = field(default_factory=HashingEmbedder)
+
+    def engine(
+        self,
+        loaded: Loaded,
+        *,
+        store: Path | None = None,
+        embedder: Embedder | None = None,
+        clock: Clock | None = None,
+    ) -> Mnemon:
+        return Mnemon.open(
+            store,
+            embedder=embedder or self.hashing,
+            clock=clock or self.clock,
+            tokens=WordCounter(),
+            config=loaded,
+        )
+
+    def embedder(self, loaded: Loaded) -> Embedder:
+        del loaded
+        return self.hashing
+
+    def counter(self, loaded: Loaded) -> TokenCounter:
+        del loaded
+        return WordCounter()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a call of the program gave."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """`mnemon`, called in this process."""
+
+    wiring: WithoutModel
+
+    def __call__(self, *args: str, stdin: str | bytes | None = None) -> Answer:
+        result = CliRunner().invoke(cli, args, input=stdin, obj=self.wiring, prog_name="mnemon")
+        if result.exception and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return Answer(result.exit_code, result.stdout, result.stderr)
+
+    def ok(self, *args: str, stdin: str | bytes | None = None) -> Answer:
+        """Call it, and see that it succeeds."""
+        answer = self(*args, stdin=stdin)
+        assert answer.code == 0, answer.err
+        return answer
+
+    def json(self, *args: str, stdin: str | bytes | None = None) -> Any:
+        """Call it with --json, and return the document."""
+        return self.ok(*args, "--json", stdin=stdin).json
+
+
+@pytest.fixture
+def clock() -> SettableClock:
+    return SettableClock(datetime(2026, 3, 1, 12, 0, tzinfo=UTC))
+
+
+@pytest.fixture
+def mnemon(tmp_path: Path, clock: SettableClock, monkeypatch: pytest.MonkeyPatch) -> Program:
+    """The program, in an empty folder and an environment that has nothing set."""
+    monkeypatch.chdir(tmp_path)
+    for variable in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "HOME", "USERPROFILE", "LOCALAPPDATA"):
+        monkeypatch.setenv(variable, str(tmp_path / "home"))
+    monkeypatch.setenv("LOGNAME", "tester")
+    monkeypatch.setenv("MNEMON_DEBUG", "1")
+    return Program(WithoutModel(clock))

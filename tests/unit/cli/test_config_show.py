@@ -1,0 +1,50 @@
+"""`mnemon config show`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def test_every_setting_is_shown_with_where_it_comes_from(
+    mnemon: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("mnemon.toml").write_text("[memory]\ntoken_budget = 500\n")
+    monkeypatch.setenv("MNEMON_RAG_LIMIT", "9")
+    rows = {row["name"]: row for row in mnemon.json("config", "show", "--store", "x.db")}
+    origins = {name: rows[name]["origin"] for name in ("token_budget", "rag_limit", "store")}
+    assert origins == {
+        "token_budget": "mnemon.toml:2",
+        "rag_limit": "environment MNEMON_RAG_LIMIT",
+        "store": "argument",
+    }
+    assert rows["enable_encryption"]["note"] == "not in effect yet"
+
+
+def test_the_table_shows_the_same(mnemon: Any) -> None:
+    out = mnemon.ok("config").out
+    assert "rag_limit" in out
+    assert "companion only" in out
+
+
+def test_secrets_are_hidden(mnemon: Any) -> None:
+    out = mnemon.ok("config", "show", "--store", "postgresql://me:hunter2@host/db").out
+    assert "hunter2" not in out
+    assert "***@host" in out
+
+
+def test_a_wrong_setting_is_an_error_with_its_line(mnemon: Any) -> None:
+    Path("mnemon.toml").write_text("[memory]\nrag_limt = 5\n")
+    answer = mnemon("config", "show")
+    assert answer.code == 3
+    assert answer.err == (
+        "mnemon: rag_limt: there is no such setting; did you mean rag_limit? (mnemon.toml:2)\n"
+    )
+
+
+def test_a_configuration_file_can_be_named(mnemon: Any) -> None:
+    Path("other.toml").write_text("[memory]\nrag_limit = 7\n")
+    rows = {row["name"]: row["value"] for row in mnemon.json("--config", "other.toml", "config")}
+    assert rows["rag_limit"] == 7

@@ -1,0 +1,66 @@
+"""Every error has an exit code."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from mnemon import errors
+from mnemon.entrypoints import exits
+from mnemon.entrypoints.cli.main import outcome
+
+
+def all_errors(kind: type[errors.MnemonError] = errors.MnemonError) -> Iterator[type]:
+    yield kind
+    for below in kind.__subclasses__():
+        yield from all_errors(below)
+
+
+def test_every_error_of_ours_has_a_code_and_no_two_the_same() -> None:
+    assert set(exits.CODES) == {kind for kind in all_errors() if kind.__module__ == errors.__name__}
+    assert len(set(exits.CODES.values())) == len(exits.CODES)
+    others = {0, exits.FILES, exits.INTERRUPTED, exits.PIPE_CLOSED}
+    assert others.isdisjoint(exits.CODES.values())
+
+
+def test_an_error_below_ours_has_the_code_of_the_nearest_above() -> None:
+    class Timeout(errors.ServiceFailed):
+        pass
+
+    assert exits.exit_code(Timeout("s", "slow")) == exits.CODES[errors.ServiceFailed]
+
+
+def raising(error: BaseException) -> object:
+    def run() -> object:
+        raise error
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (errors.NotFound("memory", "x"), 4, "mnemon: no memory 'x'\n"),
+        (errors.InvalidInput("key", "bad \x1b[2J"), 2, "mnemon: key: bad \\x1b[2J\n"),
+        (KeyboardInterrupt(), 130, "mnemon: interrupted\n"),
+        (FileNotFoundError(2, "No such file or directory", "a.db"), 14, "a.db: no such file"),
+        (OSError("odd"), 14, "mnemon: odd\n"),
+        (ZeroDivisionError("my secret diary"), 1, "unexpected error: ZeroDivisionError"),
+    ],
+)
+def test_an_error_becomes_one_sentence_and_its_code(
+    error: BaseException, code: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert outcome(raising(error)) == code  # type: ignore[arg-type]
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert said in err
+    assert "secret" not in err
+    assert err.count("\n") == 1
+
+
+def test_an_unforeseen_error_is_shown_in_full_where_that_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MNEMON_DEBUG", "1")
+    with pytest.raises(ZeroDivisionError, match="details"):
+        outcome(raising(ZeroDivisionError("details")))  # type: ignore[arg-type]

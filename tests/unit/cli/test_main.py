@@ -1,0 +1,114 @@
+"""The program as a whole: help, version, names, common options."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+import sys
+from importlib.metadata import version
+from typing import Any
+
+import click
+import pytest
+
+from mnemon.entrypoints.cli import commands
+from mnemon.entrypoints.cli.commands import COMMANDS
+from mnemon.entrypoints.cli.main import cli
+
+HEAVY = ("numpy", "rich", "apsw", "onnxruntime", "msgspec", "platformdirs", "tokenizers")
+
+
+def test_help_lists_every_command_with_what_it_does(mnemon: Any) -> None:
+    out = mnemon.ok("--help").out
+    for name, entry in COMMANDS.items():
+        assert f"  {name} " in out
+        assert entry.help in out
+
+
+def test_help_needs_nothing_heavy() -> None:
+    program = (
+        "import sys\n"
+        "from mnemon.entrypoints.cli.main import main\n"
+        "try: main()\n"
+        f"finally: print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, "--help"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("Usage: mnemon")
+    assert done.stderr == "[]\n"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_with_an_example_and_the_common_options(
+    mnemon: Any, name: str
+) -> None:
+    out = mnemon.ok(name, "--help").out
+    assert f"\n    mnemon {name}" in out
+    for option in ("--store, --db", "--owner", "--profile", "--config", "--json"):
+        assert option in out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_line_in_the_table_and_the_commands_own_help_agree(name: str) -> None:
+    module = importlib.import_module(f"{commands.__name__}.{COMMANDS[name].module}")
+    assert module.run.name == name
+    assert isinstance(module.run, click.Command)
+    assert COMMANDS[name].help[0].isupper()
+    assert COMMANDS[name].help.endswith(".")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_example_is_a_call_that_the_program_understands(name: str) -> None:
+    import shlex
+
+    module = importlib.import_module(f"{commands.__name__}.{COMMANDS[name].module}")
+    for line in module.EXAMPLE.strip().splitlines():
+        words = shlex.split(line.split(" > ")[0].split(" && ")[0])
+        args = words[words.index("mnemon") + 2 :]
+        module.run.make_context(name, args)
+
+
+def test_the_version_is_that_of_the_package(mnemon: Any) -> None:
+    assert mnemon.ok("--version").out == f"mnemon {version('mnemon')}\n"
+
+
+def test_a_wrong_name_is_told_the_nearest(mnemon: Any) -> None:
+    answer = mnemon("recal", "x")
+    assert answer.code == 2
+    assert "Did you mean recall?" in answer.err
+
+
+def test_a_name_unlike_any_is_an_error(mnemon: Any) -> None:
+    answer = mnemon("\x1b[2J")
+    assert answer.code == 2
+    assert "There is no command" in answer.err
+    assert "\x1b" not in answer.err
+
+
+def test_no_command_at_all_shows_the_help(mnemon: Any) -> None:
+    answer = mnemon()
+    assert answer.code == 2
+    assert "Commands:" in answer.out + answer.err
+
+
+def test_common_options_stand_before_or_after_the_name(mnemon: Any) -> None:
+    before = mnemon.ok("--json", "--store", "a.db", "config", "show").out
+    after = mnemon.ok("config", "show", "--json", "--store", "a.db").out
+    assert before == after
+    values = {row["name"]: row["value"] for row in json.loads(after)}
+    assert values["store"] == "a.db"
+
+
+def test_what_stands_after_the_name_wins(mnemon: Any) -> None:
+    rows = mnemon.json("--store", "a.db", "config", "show", "--store", "b.db")
+    assert {"b.db"} == {row["value"] for row in rows if row["name"] == "store"}
+
+
+def test_a_missing_argument_is_a_usage_error(mnemon: Any) -> None:
+    assert mnemon("recall").code == 2
+
+
+def test_the_group_is_what_the_entry_point_runs() -> None:
+    assert isinstance(cli, click.Group)

@@ -1,0 +1,65 @@
+"""Stored text can't do anything to a terminal."""
+
+import json
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemon.entrypoints.cli.terminal import escaped_json, one_line, visible
+
+ANY_TEXT = st.text(st.characters() | st.sampled_from("\x1b\x9b\x07\r\n\t\u202e\u2066\ufeff\ud800"))
+
+
+def harmful(text: str) -> list[str]:
+    kinds = {character: unicodedata.category(character) for character in text}
+    turning = {"\u061c", "\u200e", "\u200f"}
+    return [
+        character
+        for character, kind in kinds.items()
+        if character not in "\n\t"
+        and (
+            kind in ("Cc", "Cs", "Zl", "Zp")
+            or "\u202a" <= character <= "\u202e"
+            or character in turning
+        )
+    ]
+
+
+@given(ANY_TEXT)
+def test_nothing_harmful_is_left(text: str) -> None:
+    assert not harmful(visible(text))
+    assert not harmful(escaped_json(text))
+    visible(text).encode()
+
+
+@given(ANY_TEXT)
+def test_making_visible_twice_changes_nothing(text: str) -> None:
+    assert visible(visible(text)) == visible(text)
+
+
+@given(ANY_TEXT)
+def test_one_line_is_one_line(text: str) -> None:
+    assert len(one_line(text).splitlines()) <= 1
+
+
+@given(ANY_TEXT)
+def test_escaped_json_means_the_same(text: str) -> None:
+    assert json.loads(escaped_json(json.dumps([text], ensure_ascii=False))) == [text]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plain ä 漢字 🎉", "plain ä 漢字 🎉"),
+        ("\x1b[2J", "\\x1b[2J"),
+        ("a\x9b31m", "a\\x9b31m"),
+        ("safe\u202egpj.exe", "safe\\u202egpj.exe"),
+        ("one\r\ntwo\rthree", "one\ntwo\\x0dthree"),
+        ("half \ud83d", "half \\ud83d"),
+        ("a\U000e0041b", "a\\ue0041b"),
+    ],
+)
+def test_what_would_act_is_written_out(text: str, expected: str) -> None:
+    assert visible(text) == expected
