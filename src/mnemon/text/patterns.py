@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from mnemon.text.lists import listed
+
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
@@ -22,12 +24,8 @@ class Pattern:
     triggers: frozenset[str] = frozenset()
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 def _pattern(regex: str, triggers: str = "", *, case: bool = False) -> Pattern:
-    return Pattern(re.compile(regex, 0 if case else re.IGNORECASE), _words(triggers))
+    return Pattern(re.compile(regex, 0 if case else re.IGNORECASE), listed(triggers))
 
 
 _NUMBER_WORDS = """
@@ -38,10 +36,10 @@ zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn f�
 siebzehn achtzehn neunzehn zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig hundert
 tausend million millionen milliarde dutzend zweimal dreimal
 """
-NUMBER_WORDS = _words(_NUMBER_WORDS)
+NUMBER_WORDS = listed(_NUMBER_WORDS)
 """Without "one" and "ein", which mostly count nothing."""
 
-FIRST_PERSON_WORDS = _words(
+FIRST_PERSON_WORDS = listed(
     "i me my mine myself we our ours ourselves i'm i've i'll i'd we're we've we'll we'd "
     "ich mich mir mein meine meinem meinen meiner meines wir uns unser unsere unserem unseren "
     "unserer unseres"
@@ -60,7 +58,7 @@ _UNITS = (
     "sekunde sekunden minute minuten stunde stunden tag tage tagen nacht woche wochen wochenende "
     "monat monate monaten jahr jahre jahren jahrzehnt jahrhundert"
 )
-TIME_WORDS = _words(
+TIME_WORDS = listed(
     f"""
     {_WEEKDAYS} mondays tuesdays wednesdays thursdays fridays saturdays sundays
     january february april june july august september october november december
@@ -76,10 +74,10 @@ _COUNT = (
     + "|".join(sorted(NUMBER_WORDS))
     + ")"
 )
-_UNIT = "(?:" + "|".join(sorted(_words(_UNITS))) + ")"
+_UNIT = "(?:" + "|".join(sorted(listed(_UNITS))) + ")"
 _RELATIVE = r"(?:last|next|this|past|coming|previous|following|every|each|the\s+(?:other|same))"
 _RELATIVE_DE = r"(?:letzte|nächste|diese|vorige|vergangene|kommende|jede)[mnrs]?"
-_PERIOD = "(?:" + "|".join(sorted(_words(f"{_UNITS} {_SEASONS} {_WEEKDAYS}"))) + ")"
+_PERIOD = "(?:" + "|".join(sorted(listed(f"{_UNITS} {_SEASONS} {_WEEKDAYS}"))) + ")"
 
 TIME_PATTERNS = (
     _pattern(r"(?<![\d.,$€£-])(?:1[6-9]|20)\d\d(?![\d,-]|\.\d)|(?<!\d)(?:1[6-9]|20)?\d0['’]?s\b"),
@@ -112,7 +110,7 @@ TIME_PATTERNS = (
 
 # --- places ---------------------------------------------------------------------------------------
 
-PLACE_WORDS = _words(
+PLACE_WORDS = listed(
     """
     park beach hotel restaurant cafe café museum airport hospital school university library church
     city town village country street downtown station theater theatre gym stadium mountain mountains
@@ -139,7 +137,7 @@ PROPER_NOUN = re.compile(r"(?<=[\w,;:\"'”’)\]] )(?!I\b|OK\b|[A-Z]\b)[A-ZÀ-�
 
 # --- preferences and standing instructions --------------------------------------------------------
 
-PREFERENCE_WORDS = _words(
+PREFERENCE_WORDS = listed(
     """
     prefer prefers preferred preference preferences favorite favourite favorites favourites
     bevorzuge bevorzugt lieblingsessen lieblingsfarbe lieblingsbuch lieblingsfilm lieblingsmusik
@@ -173,6 +171,7 @@ PREFERENCE_PATTERNS = (
         r"|\bab\s+(?:jetzt|sofort)\b|\bin\s+zukunft\b|\bbitte\s+(?:immer|nie|niemals|kein|keine)\b"
         r"|(?:^|[.!?,]\s*)(?:immer|nie|niemals)\s+\w+|\bverwende\s+(?:immer|nie|bitte)\b"
         r"|\bachte\s+darauf\b|\bdenk\s+daran\b",
-        "ich mag liebe hasse liebsten lieber jetzt sofort zukunft immer nie niemals bitte achte denk",
+        "ich mag liebe hasse liebsten lieber jetzt sofort zukunft immer nie niemals bitte "
+        "achte denk",
     ),
 )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from mnemon.domain.items import Span
 from mnemon.text.code import code_blocks
+from mnemon.text.lists import listed
 
 _LINE = re.compile(r"[^\n\u2028\u2029]+")
 
@@ -31,7 +32,7 @@ _LISTS = (
     inc ltd corp co jr sr etc usw est dept univ min max std mio mrd u.s u.k a.m p.m ave blvd rd
     """,
 )
-_ALWAYS, _BEFORE_A_NUMBER, _BEFORE_A_SMALL_LETTER = (frozenset(words.split()) for words in _LISTS)
+_ALWAYS, _BEFORE_A_NUMBER, _BEFORE_A_SMALL_LETTER = map(listed, _LISTS)
 _GERMAN_MONTHS = (
     "Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
 )

@@ -5,6 +5,8 @@ After the list of the Snowball project, without what is an English word of weigh
 frequent word that is no stop word weighs little.
 """
 
+from mnemon.text.lists import listed
+
 _LIST = """
 aber alle allem allen aller alles als ander andere anderem anderen anderer anderes anderm
 andern anders auch auf aus bei bist bis damit dann das dass daß dasselbe dazu dein deine deinem
@@ -22,4 +24,4 @@ viel vom von vor wann warum weg weil weiter welche welchem welchen welcher welch
 werden wie wieder wir wird wirst wo wollen wollte während würde würden zu zum zur zwar zwischen
 über
 """
-WORDS = frozenset(_LIST.split())
+WORDS = listed(_LIST)
