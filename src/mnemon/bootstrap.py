@@ -142,7 +142,7 @@ def _embedder(
     if given is None:
         return open_embedder(settings)
     if hasattr(given, "embed"):
-        return given  # type: ignore[return-value]
+        return given
     return CallableEmbedder(given)  # type: ignore[arg-type]
 
 

@@ -12,7 +12,7 @@ from mnemon.errors import InvalidInput, NotFound
 from mnemon.policies import arguments, ids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from mnemon.domain.messages import Message, Session
     from mnemon.domain.owners import Statistics
@@ -124,26 +124,6 @@ class Inspecting:
         """Return how much the owner has stored."""
         with self._access.store.read(owner_id) as snapshot:
             return snapshot.statistics()
-
-    def everything(self, owner_id: str) -> Iterator[Memory | Message]:
-        """Give all messages, then all memories in every state, oldest first, as of one instant."""
-        with self._access.store.read(owner_id) as snapshot:
-            yield from snapshot.messages()
-            memories: list[Memory] = []
-            cursor: str | None = None
-            while True:
-                page = snapshot.page(
-                    states=frozenset(State),
-                    kinds=None,
-                    tags=(),
-                    limit=MAX_PAGE,
-                    cursor=cursor,
-                )
-                memories += page.memories
-                cursor = page.cursor
-                if cursor is None:
-                    break
-            yield from self._aged(owner_id, memories[::-1])
 
     def _aged(self, owner_id: str, memories: Sequence[Memory]) -> list[Memory]:
         """Return memories with their strength as of now."""

@@ -48,7 +48,8 @@ class HashingEmbedder:
             for word in _WORD.findall(text.lower()) or [text]:
                 vectors[row] += self._direction(word)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        return np.divide(vectors, lengths, out=vectors, where=lengths > 0)
+        np.divide(vectors, lengths, out=vectors, where=lengths > 0)
+        return vectors
 
     def _direction(self, word: str) -> NDArray[np.float32]:
         found = self._directions.get(word)

@@ -53,7 +53,9 @@ class CallableEmbedder:
             return np.empty((0, self.dimension), dtype=np.float32)
         vectors = self._vectors(list(texts))
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+        unit = np.zeros_like(vectors)
+        np.divide(vectors, lengths, out=unit, where=lengths > 0)
+        return unit
 
     def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
         try:
