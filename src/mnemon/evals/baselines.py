@@ -59,7 +59,8 @@ class _Index:
     def bm25(self, query: list[str]) -> Floats:
         """Return each message's BM25 score."""
         lengths = np.array([words.total() for words in self.frequencies], dtype=np.float64)
-        norm = K1 * (1.0 - B + B * lengths / (lengths.mean() or 1.0))
+        mean = lengths.sum() / max(len(lengths), 1) or 1.0
+        norm = K1 * (1.0 - B + B * lengths / mean)
         score = np.zeros(len(lengths))
         for term in dict.fromkeys(query):
             held = self.found_in[term]

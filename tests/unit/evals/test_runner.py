@@ -103,6 +103,12 @@ def test_the_table_names_systems_categories_and_facts() -> None:
         assert word in text
 
 
+def test_a_system_that_was_asked_nothing_has_no_row() -> None:
+    shown = StringIO()
+    Console(width=200, file=shown).print(rendered(Report("made up", {"idle": {}})))
+    assert "R@10" in shown.getvalue()
+
+
 def test_the_report_survives_json() -> None:
     value = json.loads(json.dumps(as_json(a_report())))
     measures = value["systems"]["mine"]["all"]["measures"]

@@ -118,6 +118,7 @@ def test_a_question_of_nothing_but_phrasing_stays(text: str) -> None:
         ("in 2022", [("2022-01-01", 365)]),
         ("between May 3 and May 5, 2023", [("2023-05-05", 1)]),
         ("on 31 June 2023", []),
+        ("on 2023-13-01", []),
         ("I may march on", []),
         ("room 2023-1", []),
         ("version 12.2023.4", []),
