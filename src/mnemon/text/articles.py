@@ -13,7 +13,6 @@ from mnemon.text.words import NUMERAL, Word
 
 # --- English --------------------------------------------------------------------------------------
 
-_ENGLISH = frozenset({"a", "an", "the"})
 # No noun phrase begins with these: what stands before them is a letter or a name ("The Who").
 _FUNCTION_WORDS = listed(
     """
@@ -22,8 +21,14 @@ _FUNCTION_WORDS = listed(
     shall should may might must i you he she it we they
     """
 )
-# "A few" are some, "few" hardly any; a lot is no lot, and a bit is no bit.
-_CHANGED_BY_A = frozenset({"few", "little", "bit", "lot", "while", "couple", "number", "good"})
+# "A few" are some, "few" hardly any; "the last week" is not "last week".
+_CHANGED = {
+    "a": listed("few little bit lot while couple number good second third most one"),
+    "an": listed("only other"),
+    "the": listed(
+        "few little one ones only other others last next more most less least second third rest"
+    ),
+}
 _LABELLED = listed(
     """
     vitamin vitamins plan grade hepatitis type class option group team level section part row
@@ -86,7 +91,7 @@ def without_articles(words: Sequence[Word], *, shouted: bool) -> list[Word]:
     texts = [word.text for word in words]
     if is_german(texts):
         return _without_german(words)
-    if not any(text.lower() in _ENGLISH for text in texts) or not is_english(texts):
+    if not any(text.lower() in _CHANGED for text in texts) or not is_english(texts):
         return list(words)
     left_out = {at for at in range(len(words)) if _is_english(words, at, shouted=shouted)}
     return _without(words, left_out)
@@ -103,23 +108,21 @@ def _without(words: Sequence[Word], left_out: AbstractSet[int]) -> list[Word]:
 
 def _is_english(words: Sequence[Word], at: int, *, shouted: bool) -> bool:
     word, lower = words[at], words[at].text.lower()
-    if lower not in _ENGLISH or word.closed or at + 1 == len(words):
+    if lower not in _CHANGED or word.closed or at + 1 == len(words):
         return False
     following = words[at + 1].text
     if not following[0].isalnum() or following.lower() in _FUNCTION_WORDS:
         return False
     if word.text.isupper() and not (shouted or (word.opens and lower == "a")):
         return False  # "Plan A needs time"
-    return lower == "the" or not _changes(words[at - 1].text.lower() if at else "", following)
+    if following.lower() in _CHANGED[lower]:
+        return False
+    return lower == "the" or not _is_label(words[at - 1].text.lower() if at else "")
 
 
-def _changes(previous: str, following: str) -> bool:
-    """Tell whether leaving out an "a" between these two would say something else."""
-    return (
-        following.lower() in _CHANGED_BY_A
-        or previous in _LABELLED
-        or NUMERAL.fullmatch(previous) is not None
-    )
+def _is_label(previous: str) -> bool:
+    """Tell whether an "a" after this word may be a letter: "vitamin a", "5 a"."""
+    return previous in _LABELLED or NUMERAL.fullmatch(previous) is not None
 
 
 def _without_german(words: Sequence[Word]) -> list[Word]:

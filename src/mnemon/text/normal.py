@@ -17,7 +17,7 @@ from mnemon.text.words import NUMERAL, Word, words
 
 _SEPARATOR = "\x1f"
 
-_TIME_OF_DAY = re.compile(r"(?:\d[\d:.]*)?[ap]\.?m\.?", re.IGNORECASE)
+_TIME_OF_DAY = re.compile(r"(\d[\d:.]*)?([ap])\.?(m)\.?", re.IGNORECASE)
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)", re.IGNORECASE)
 _SAME_IN_CAPITALS = frozenset({"OK", "TV", "OKAY"})
 _CASED_SIGNS = re.compile(r"://|[\\_=]")
@@ -73,6 +73,9 @@ def _folded(found: Sequence[Word], at: int, *, shouted: bool) -> str:
     """Return a word in lower case, or as it is where its case may say something."""
     word = found[at]
     after_number = at > 0 and NUMERAL.fullmatch(found[at - 1].text) is not None
+    time = _TIME_OF_DAY.fullmatch(word.text)
+    if time and (after_number or time[1]):
+        return f"{time[1] or ''}{time[2]}{time[3]}".lower()  # "8 a.m." is "8 AM"
     keeps = not shouted and _keeps_case(word, after_number=after_number)
     return word.text if keeps else word.text.lower()
 
@@ -80,8 +83,8 @@ def _folded(found: Sequence[Word], at: int, *, shouted: bool) -> str:
 def _keeps_case(word: Word, *, after_number: bool) -> bool:
     text = word.text
     base = text.partition("'")[0]
-    if text.islower() or _TIME_OF_DAY.fullmatch(text) or _ORDINAL.fullmatch(text):
-        return text.islower()
+    if text.islower() or _ORDINAL.fullmatch(text):
+        return False
     if base.isupper() and sum(map(str.isalpha, base)) > 1:
         return text not in _SAME_IN_CAPITALS  # US and us, IT and it
     if after_number and text != "I" and (len(text) <= _UNIT_CHARS or not text[1:].islower()):

@@ -33,7 +33,8 @@ _FACE = re.compile(r"[:;=]['^-]?[()\[\]|/\\DPp]+|\^_?\^|[xX]D")
 _FACE_AT_END = re.compile(r"(?<=\w)[:;]['^-]?[()]+$")
 _ONLY_PUNCTUATION = re.compile(r"[.,;:!?\"'()،؛।-]+")
 _DASH = re.compile(r"-+")
-_NUMBER_IN_BRACKETS = re.compile(r"\([^()\w]*\d[\d.,]*[^()\w]*\)")
+_NUMBER_IN_BRACKETS = re.compile(r"\([^()\w]?\d[\d.,]*[^()\w]?\)")
+_LEADING = ('"', "'", "(", "¡", "¿")
 _ELISION = re.compile(r"'(?:t(?:is|was|were|ill?)|em|cause|n|bout|round|\d\ds?)\b", re.IGNORECASE)
 _YEAR = re.compile(r"(?:1[5-9]|2[01])\d\d\b")
 NUMERAL = re.compile(r"[^\w\s]{0,2}\d[\d.,:/]*[^\w\s]?")
@@ -95,10 +96,13 @@ def _in_one_style(text: str) -> str:
 
 
 def _narrow_mark(mark: re.Match[str]) -> str:
-    between_digits = 0 < mark.start() < len(mark.string) - 1 and (
-        mark.string[mark.start() - 1].isdigit() and mark.string[mark.end()].isdigit()
+    around = (
+        mark.string[max(0, mark.start() - 1) : mark.start()],
+        mark.string[mark.end() : mark.end() + 1],
     )
-    return {"，": ",", "：": ":"}.get(mark[0], "、") if between_digits else " "
+    if all(map(str.isdigit, around)):
+        return {"，": ",", "：": ":"}.get(mark[0], mark[0])
+    return "、" if all(map(str.isnumeric, around)) else " "  # "二、三" is not "二三"
 
 
 def _words_of(chunk: str, following: str, before: list[Word], quotes: _Quotes) -> Iterator[Word]:
@@ -144,13 +148,14 @@ def _led(chunk: str, quotes: _Quotes) -> str:
     """Return a chunk without opening quotes and brackets, and dots before it."""
     if _NUMBER_IN_BRACKETS.match(chunk):
         return chunk  # in accounts (5) is -5
-    while chunk and (chunk[0] in "\"'(¡¿" or chunk.startswith("..")):
-        if chunk[0] == "'":
-            quotes.single = quotes.single or _ELISION.match(chunk) is None
-        elif chunk[0] == '"':
-            quotes.double = True
-        chunk = chunk.lstrip(".") if chunk[0] == "." else chunk[1:]
-    return chunk
+    start = 0
+    while chunk.startswith(_LEADING, start):
+        if chunk[start] == "'":
+            quotes.single = quotes.single or _ELISION.match(chunk, start) is None
+        quotes.double = quotes.double or chunk[start] == '"'
+        start += 1
+    dots = len(chunk) - start - len(chunk[start:].lstrip("."))
+    return chunk[start + dots :] if dots > 1 else chunk[start:]  # ".NET" keeps its point
 
 
 def _trailed(core: str, following: str, quotes: _Quotes) -> tuple[str, bool]:
