@@ -1,0 +1,141 @@
+"""BERT as an ONNX graph, whatever its matrix products are made of.
+
+The graph is written in ONNX Runtime's fused operators, so that nothing is left to optimise when a
+session opens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Literal
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import TensorProto
+
+from conversion.graph import RUNTIME, Graph
+from conversion.source import Weights
+
+LAYERS: Final = 6
+HEADS: Final = 12
+WIDTH: Final = 384
+EPSILON: Final = 1e-12
+"""Of layer normalisation, as in the model's configuration."""
+
+Floats = NDArray[np.float32]
+
+Kind = Literal["stream", "heads", "active"]
+"""What a product's input is: normalised tokens, the attention heads' sums, or GELU's output."""
+
+Product = Callable[[Graph, str, Kind, Floats, str], str]
+"""Adds `input @ matrix` to the graph: (graph, input of shape (rows, k), its kind, matrix of shape
+(k, n), name of the matrix) to the output's name."""
+
+Lookup = Callable[[Graph, str, Floats, str], str]
+"""Adds `table[ids]` to the graph: (graph, ids, table, name of the table) to the output's name."""
+
+
+def bert(weights: Weights, product: Product, lookup: Lookup) -> onnx.ModelProto:
+    """Return the model, up to a mean over tokens brought to length 1.
+
+    Between attention blocks tokens are rows of one matrix, whichever text they belong to.
+    """
+    graph = Graph()
+    mask = graph.add("Cast", "attention_mask", to=TensorProto.INT32)
+    shape = graph.add("Shape", "input_ids")
+    rows = graph.add("Reshape", _embedded(graph, weights, lookup), graph.integers(-1, WIDTH))
+    for number in range(LAYERS):
+        layer = _Layer(graph, weights, f"encoder.layer.{number}", product)
+        rows = layer.attend(rows, shape, mask)
+        rows = layer.feed_forward(rows)
+    return graph.model(_pooled(graph, rows, shape), WIDTH)
+
+
+def query_key_value(weights: Weights, layer: str, part: str) -> Floats:
+    """Return the three projections of a layer's attention as one: "weight" or "bias"."""
+    names = [f"{layer}.attention.self.{name}.{part}" for name in ("query", "key", "value")]
+    joined: Floats = np.concatenate([weights[name] for name in names])
+    return joined
+
+
+def positions(weights: Weights) -> Floats:
+    """Return the vectors of positions, with that of the first segment added: the only one used."""
+    segment = weights["embeddings.token_type_embeddings.weight"][0]
+    return weights["embeddings.position_embeddings.weight"] + segment
+
+
+def _embedded(graph: Graph, weights: Weights, lookup: Lookup) -> str:
+    words = weights["embeddings.word_embeddings.weight"]
+    tokens = graph.add("Shape", "input_ids", start=1)
+    table = graph.constant("positions", positions(weights))
+    place = graph.add("Slice", table, graph.integers(0), tokens)
+    both = graph.add("Add", lookup(graph, "input_ids", words, "words"), place)
+    return _normalised(graph, weights, "embeddings.LayerNorm", both)
+
+
+def _normalised(graph: Graph, weights: Weights, name: str, rows: str) -> str:
+    scale = graph.constant(f"{name}.weight", weights[f"{name}.weight"])
+    shift = graph.constant(f"{name}.bias", weights[f"{name}.bias"])
+    return graph.add("LayerNormalization", rows, scale, shift, axis=-1, epsilon=EPSILON)
+
+
+def _pooled(graph: Graph, rows: str, shape: str) -> str:
+    """Add up the tokens under the mask; the last step undoes what dividing them would do."""
+    texts = graph.add("Reshape", rows, graph.add("Concat", shape, graph.integers(WIDTH), axis=0))
+    mask = graph.add("Cast", "attention_mask", to=TensorProto.FLOAT)
+    total = graph.add("MatMul", graph.add("Unsqueeze", mask, graph.integers(1)), texts)
+    flat = graph.add("Squeeze", total, graph.integers(1))
+    return graph.add("LpNormalization", flat, axis=-1, p=2)
+
+
+class _Layer:
+    """Writes one layer of the encoder."""
+
+    def __init__(self, graph: Graph, weights: Weights, name: str, product: Product) -> None:
+        self._graph = graph
+        self._weights = weights
+        self._name = name
+        self._product = product
+
+    def attend(self, rows: str, shape: str, mask: str) -> str:
+        """Add self-attention, and the normalisation after it."""
+        graph = self._graph
+        matrix = query_key_value(self._weights, self._name, "weight").T
+        bias = query_key_value(self._weights, self._name, "bias")
+        projected = self._product(
+            graph, rows, "stream", matrix, f"{self._name}.attention.self.weight"
+        )
+        three = graph.add("Concat", shape, graph.integers(3 * WIDTH), axis=0)
+        parts = graph.add_split(
+            "Split", graph.add("Reshape", projected, three), outputs=3, axis=-1, num_outputs=3
+        )
+        bias_name = graph.constant(f"{self._name}.attention.self.bias", bias)
+        seen = graph.add(
+            "MultiHeadAttention", *parts, bias_name, mask, domain=RUNTIME, num_heads=HEADS
+        )
+        flat = graph.add("Reshape", seen, graph.integers(-1, WIDTH))
+        block = "attention.output"
+        return self._joined(rows, self._linear(flat, "heads", block), block)
+
+    def feed_forward(self, rows: str) -> str:
+        """Add the two dense steps with GELU between them, and the normalisation after them."""
+        name = f"{self._name}.intermediate.dense"
+        matrix = self._weights[f"{name}.weight"].T
+        wide = self._product(self._graph, rows, "stream", matrix, f"{name}.weight")
+        bias = self._graph.constant(f"{name}.bias", self._weights[f"{name}.bias"])
+        active = self._graph.add("BiasGelu", wide, bias, domain=RUNTIME)
+        return self._joined(rows, self._linear(active, "active", "output"), "output")
+
+    def _linear(self, rows: str, kind: Kind, block: str) -> str:
+        name = f"{self._name}.{block}.dense"
+        matrix = self._weights[f"{name}.weight"].T
+        bias = self._graph.constant(f"{name}.bias", self._weights[f"{name}.bias"])
+        product = self._product(self._graph, rows, kind, matrix, f"{name}.weight")
+        return self._graph.add("Add", product, bias)
+
+    def _joined(self, before: str, after: str, block: str) -> str:
+        # Not SkipLayerNormalization, which does the same in one: it took eight times as long here
+        # (ONNX Runtime 1.31, 256 rows: 500 µs against 60 for LayerNormalization).
+        both = self._graph.add("Add", after, before)
+        return _normalised(self._graph, self._weights, f"{self._name}.{block}.LayerNorm", both)
