@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 Mode = Literal["hybrid", "vector", "keyword"]
 
+DropReason = Literal["rank", "budget", "floor", "folded"]
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:
@@ -115,7 +117,7 @@ class Dropped:
     """A candidate that was not returned, and why."""
 
     id: str
-    reason: Literal["rank", "budget", "floor", "folded"]
+    reason: DropReason
     score: Score
 
 

@@ -56,18 +56,54 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class _Keywords:
-    """The keyword scores of all passages that hold any keyword, by item."""
+    """The keyword scores of all passages that hold any keyword, ascending by item and part.
 
-    item: Integers
+    Attributes:
+        part: The passages' places in their items.
+        score: Their scores.
+        starts: Where each item's passages begin.
+        items: The items, each once, ascending.
+        tops: The score of each item's best passage.
+    """
+
     part: Integers
     score: Floats
+    starts: Integers
+    items: Integers
+    tops: Floats
 
-    def of_items(self) -> tuple[Integers, Floats]:
-        """Return each item once, ascending, with the score of its best passage."""
-        if not len(self.item):
-            return self.item, self.score
-        starts = np.flatnonzero(np.r_[True, self.item[1:] != self.item[:-1]])
-        return self.item[starts], np.maximum.reduceat(self.score, starts)
+    @classmethod
+    def of(cls, passages: Integers, score: Floats) -> _Keywords:
+        """Group scored passages by item."""
+        item = passages >> PART_BITS
+        if not len(item):
+            return cls(item, score, item, item, score)
+        starts = np.flatnonzero(np.r_[True, item[1:] != item[:-1]])
+        tops = np.maximum.reduceat(score, starts)
+        return cls(passages & _PART_MASK, score, starts, item[starts], tops)
+
+    def of_items(self, numbers: Integers) -> Floats:
+        """Return the score of each item's best passage; 0 for one that holds no keyword."""
+        places, hit = self._places(numbers)
+        scores = np.zeros(len(numbers))
+        scores[hit] = self.tops[places[hit]]
+        return scores
+
+    def best_parts(self, numbers: Integers) -> Integers:
+        """Return which passage of each item scores best, the first of equals; −1 without one."""
+        places, hit = self._places(numbers)
+        parts = np.full(len(numbers), -1, dtype=np.int64)
+        ends = np.append(self.starts[1:], len(self.part))
+        for row in np.flatnonzero(hit):
+            start, end = self.starts[places[row]], ends[places[row]]
+            parts[row] = self.part[start + int(np.argmax(self.score[start:end]))]
+        return parts
+
+    def _places(self, numbers: Integers) -> tuple[Integers, NDArray[np.bool_]]:
+        if not len(self.items):
+            return np.zeros(len(numbers), dtype=np.int64), np.zeros(len(numbers), dtype=bool)
+        places = np.minimum(np.searchsorted(self.items, numbers), len(self.items) - 1)
+        return places, self.items[places] == numbers
 
 
 def search(
@@ -82,22 +118,20 @@ def search(
     pool = profile.ranking.pool(request.top_k)
     empty = np.empty(0, dtype=np.int64)
     near = empty if vector is None else snapshot.nearest(vector, pool, scope)
-    keywords = _keywords(snapshot, query, scope) if request.mode != "vector" else None
-    worded = empty
-    if keywords is not None:
-        numbers, scores = keywords.of_items()
-        worded = numbers[best(scores, numbers, pool)]
+    keywords = _keywords(snapshot, query if request.mode != "vector" else None, scope)
+    worded = keywords.items[best(keywords.tops, keywords.items, pool)]
     same = _same_content(snapshot, request)
     numbers = np.unique(np.concatenate([near, worded, same]))
     return _found(snapshot, profile, numbers, same, keywords, vector, scope)
 
 
-def _keywords(snapshot: Snapshot, query: Query, scope: Scope) -> _Keywords:
+def _keywords(snapshot: Snapshot, query: Query | None, scope: Scope) -> _Keywords:
+    if query is None or not query.terms:
+        return _Keywords.of(np.empty(0, dtype=np.int64), np.empty(0))
     postings = snapshot.postings(query.terms, scope)
     scores = bm25(postings)
     hit = scores > 0.0
-    passages = postings.passages[hit]
-    return _Keywords(passages >> PART_BITS, passages & _PART_MASK, scores[hit])
+    return _Keywords.of(postings.passages[hit], scores[hit])
 
 
 def _same_content(snapshot: Snapshot, request: Request) -> Integers:
@@ -112,7 +146,7 @@ def _found(
     profile: Profile,
     numbers: Integers,
     same: Integers,
-    keywords: _Keywords | None,
+    keywords: _Keywords,
     vector: NDArray[np.int8] | None,
     scope: Scope,
 ) -> Found:
@@ -121,14 +155,14 @@ def _found(
     previous = snapshot.neighbours(numbers, -1, scope)
     before = _columns_of(snapshot, previous)
     similarity, best_similarity, by_vector = _similarities(snapshot, numbers, vector)
-    text, by_keyword = _texts(numbers, keywords)
+    by_keyword = keywords.best_parts(numbers)
     strength, fresh = _vitality(profile, items, snapshot.uses(numbers), scope)
     candidates = Candidates(
         similarity=similarity,
         best_similarity=best_similarity,
-        text=text,
+        text=keywords.of_items(numbers),
         next_similarity=_next_similarity(snapshot, numbers, vector, scope),
-        previous_text=_texts(previous, keywords)[0],
+        previous_text=keywords.of_items(previous),
         previous_traits=before[0],
         previous_speaker=before[1],
         is_memory=items.is_memory,
@@ -188,23 +222,6 @@ def _next_similarity(
     found = snapshot.similarities(vector, following[there])
     values[there] = log_mean_exp(found.row, found.cosine, len(there))
     return values
-
-
-def _texts(numbers: Integers, keywords: _Keywords | None) -> tuple[Floats, Integers]:
-    """Return the keyword score of each item's best passage, and which passage; 0 and −1."""
-    score = np.zeros(len(numbers))
-    part = np.full(len(numbers), -1, dtype=np.int64)
-    if keywords is None or not len(keywords.item):
-        return score, part
-    order = np.lexsort((-keywords.part, keywords.score, keywords.item))
-    last = np.flatnonzero(np.r_[keywords.item[order][1:] != keywords.item[order][:-1], True])
-    tops = order[last]
-    place = np.searchsorted(keywords.item[tops], numbers)
-    place = np.minimum(place, len(tops) - 1)
-    hit = keywords.item[tops][place] == numbers
-    score[hit] = keywords.score[tops][place[hit]]
-    part[hit] = keywords.part[tops][place[hit]]
-    return score, part
 
 
 def _vitality(profile: Profile, items: Items, uses: Uses, scope: Scope) -> tuple[Floats, Floats]:

@@ -11,7 +11,7 @@ import numpy as np
 from mnemon.domain.items import Span
 from mnemon.domain.memories import EPISODE, Memory, State
 from mnemon.domain.messages import Message
-from mnemon.domain.recall import Dropped, Recalled, RecallResult, Scope, Score, Trace
+from mnemon.domain.recall import Dropped, DropReason, Recalled, RecallResult, Scope, Score, Trace
 from mnemon.errors import InvalidInput
 from mnemon.policies import arguments
 from mnemon.policies.budgeting import prompt_tokens
@@ -35,6 +35,9 @@ MAX_QUERY_CHARS = 1_000
 _QUERY_HEAD = 300
 _QUERY_TAIL = 700
 """A long query keeps its first 300 and last 700 characters: what it is about, and what is asked."""
+
+_SPARE = 5
+"""How many more candidates are read at once than are wanted: some will be folded."""
 
 _MODES = ("hybrid", "vector", "keyword")
 
@@ -127,15 +130,16 @@ class Recalling:
             watch.lap("search")
             scores = profile.ranking.score(query, found.candidates)
             watch.lap("score")
-            chosen, dropped = _choose(snapshot, found, scores, request)
+            choice = _choose(snapshot, found, scores, request)
             watch.lap("load")
+        chosen = choice.chosen
         if touch and request.scope.as_of is None:
             self._touches.add(owner_id, [one.id for one in chosen if one.kind != EPISODE])
         return RecallResult(
             memories=tuple(chosen),
             total_tokens=sum(one.tokens for one in chosen),
             token_budget=request.token_budget,
-            trace=_trace(query, found, dropped, watch) if request.trace else None,
+            trace=_trace(query, found, choice.dropped, watch) if request.trace else None,
         )
 
 
@@ -171,47 +175,55 @@ def _kinds(kinds: Iterable[str] | None, profile: Profile) -> frozenset[str] | No
     return wanted
 
 
-@dataclass(frozen=True, slots=True)
-class _Placed:
-    """A candidate in its place: its row among the candidates, and its score."""
+class _Choice:
+    """The results taken so far, and, where a trace is asked for, those that were not."""
 
-    row: int
-    score: Score
+    def __init__(self, found: Found, scores: Scores, request: Request) -> None:
+        self.chosen: list[Recalled] = []
+        self.dropped: list[Dropped] = []
+        self._found = found
+        self._scores = scores
+        self._request = request
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.chosen) >= self._request.top_k
+
+    def offer(self, row: int, result: Recalled) -> None:
+        """Take the next best result, unless there is a reason not to."""
+        if not self._scores.kept[row]:
+            self.drop(row, "floor")
+        elif self.is_full:
+            self.drop(row, "rank")
+        elif _fold(self.chosen, result):
+            self.drop(row, "folded")
+        elif sum(one.tokens for one in self.chosen) + result.tokens > self._request.token_budget:
+            self.drop(row, "budget")
+        else:
+            self.chosen.append(result)
+
+    def drop(self, row: int, reason: DropReason) -> None:
+        """Note what was not taken."""
+        if self._request.trace:
+            score = _score(self._found, self._scores, row)
+            self.dropped.append(Dropped(self._found.items.record_id[row], reason, score))
 
 
-def _choose(
-    snapshot: Snapshot, found: Found, scores: Scores, request: Request
-) -> tuple[list[Recalled], list[Dropped]]:
+def _choose(snapshot: Snapshot, found: Found, scores: Scores, request: Request) -> _Choice:
     """Take the best that fit, folding what another result says already."""
-    order = np.lexsort((found.numbers, -scores.total))
-    order = np.concatenate([order[found.exact[order]], order[~found.exact[order]]])
-    ranked = [_Placed(int(row), _score(found, scores, int(row))) for row in order]
-    chosen: list[Recalled] = []
-    dropped: list[Dropped] = []
-    tokens = 0
-    step = max(request.top_k, 1)
-    for start in range(0, len(ranked), step):
-        batch = ranked[start : start + step]
-        if len(chosen) >= request.top_k:
-            dropped += [_dropped(found, placed, "rank") for placed in batch]
+    order = np.lexsort((found.numbers, -scores.total, ~found.exact))
+    choice = _Choice(found, scores, request)
+    step = request.top_k + _SPARE
+    for start in range(0, len(order), step):
+        rows = [int(row) for row in order[start : start + step]]
+        if choice.is_full:
+            for row in rows if request.trace else ():
+                choice.drop(row, "rank")
             continue
-        for placed, result in zip(batch, _load(snapshot, found, batch), strict=True):
-            if not scores.kept[placed.row]:
-                dropped.append(_dropped(found, placed, "floor"))
-            elif len(chosen) >= request.top_k:
-                dropped.append(_dropped(found, placed, "rank"))
-            elif _fold(chosen, result):
-                dropped.append(_dropped(found, placed, "folded"))
-            elif tokens + result.tokens > request.token_budget:
-                dropped.append(_dropped(found, placed, "budget"))
-            else:
-                chosen.append(result)
-                tokens = sum(one.tokens for one in chosen)
-    return _marked(snapshot, chosen), dropped
-
-
-def _dropped(found: Found, placed: _Placed, reason: str) -> Dropped:
-    return Dropped(found.items.record_id[placed.row], reason, placed.score)  # type: ignore[arg-type]
+        for row, result in zip(rows, _load(snapshot, found, scores, rows), strict=True):
+            choice.offer(row, result)
+    choice.chosen = _marked(snapshot, choice.chosen)
+    return choice
 
 
 def _score(found: Found, scores: Scores, row: int) -> Score:
@@ -227,9 +239,8 @@ def _score(found: Found, scores: Scores, row: int) -> Score:
     )
 
 
-def _load(snapshot: Snapshot, found: Found, batch: Sequence[_Placed]) -> list[Recalled]:
-    """Read the records of a batch, and choose the passage of each to show."""
-    rows = [placed.row for placed in batch]
+def _load(snapshot: Snapshot, found: Found, scores: Scores, rows: Sequence[int]) -> list[Recalled]:
+    """Read the records of some rows, and choose the passage of each to show."""
     ids = [found.items.record_id[row] for row in rows]
     memories = [id_ for row, id_ in zip(rows, ids, strict=True) if found.items.is_memory[row]]
     messages = [id_ for row, id_ in zip(rows, ids, strict=True) if not found.items.is_memory[row]]
@@ -241,22 +252,26 @@ def _load(snapshot: Snapshot, found: Found, batch: Sequence[_Placed]) -> list[Re
     }
     spans = snapshot.passages(found.numbers[rows])
     return [
-        _recalled(found, placed, records[id_], parts)
-        for placed, id_, parts in zip(batch, ids, spans, strict=True)
+        _recalled(found, row, _score(found, scores, row), records[id_], parts)
+        for row, id_, parts in zip(rows, ids, spans, strict=True)
     ]
 
 
 def _recalled(
-    found: Found, placed: _Placed, record: Memory | Message, parts: Sequence[tuple[Span, int]]
+    found: Found,
+    row: int,
+    score: Score,
+    record: Memory | Message,
+    parts: Sequence[tuple[Span, int]],
 ) -> Recalled:
     if isinstance(record, Memory):
-        record = replace(record, strength=placed.score.strength)
+        record = replace(record, strength=score.strength)
     if isinstance(record, Memory) or len(parts) <= 1:
         shown = Span(0, len(record.content))
         pieces = sum(tokens for _, tokens in parts)
     else:
-        shown, pieces = parts[int(found.best_part[placed.row])]
-    return Recalled(record, placed.score, shown, prompt_tokens(pieces))
+        shown, pieces = parts[int(found.best_part[row])]
+    return Recalled(record, score, shown, prompt_tokens(pieces))
 
 
 def _fold(chosen: list[Recalled], result: Recalled) -> bool:

@@ -161,33 +161,36 @@ def _texts(messages: Sequence[Message], chronicles: Sequence[Chronicle]) -> list
     ]
 
 
-def _take_memory(
-    tx: Transaction, chronicle: Chronicle, entries: Sequence[IndexEntry]
-) -> Taken:
+def _take_memory(tx: Transaction, chronicle: Chronicle, entries: Sequence[IndexEntry]) -> Taken:
     memory = chronicle.memory
     if tx.memories([memory.id]):
         return Taken(already=1)
-    holder = None if memory.key is None else tx.by_key(memory.key)
-    key_is_taken = memory.state is State.ACTIVE and holder is not None
-    if key_is_taken:
+    key_is_lost = memory.state is State.ACTIVE and _is_taken(tx, memory)
+    if key_is_lost:
         memory = replace(memory, key=None)
     _replay(tx, chronicle, entries)
     tx.amend(memory)
     tx.record(chronicle.history.events)
-    return Taken(memories=1, unkeyed=(memory.id,) if key_is_taken else ())
+    return Taken(memories=1, unkeyed=(memory.id,) if key_is_lost else ())
 
 
 def _replay(tx: Transaction, chronicle: Chronicle, entries: Sequence[IndexEntry]) -> None:
-    """Open and close every version again, without keys: only the last one's may count."""
+    """Open and close every version again, each active while it was valid."""
     versions = chronicle.history.versions
     begins: list[datetime | None] = [version.valid_from for version in versions[1:]]
     for version, entry, next_begin in zip(versions, entries, [*begins, None], strict=True):
-        opened = replace(
-            version.memory, key=None, state=State.ACTIVE, updated_at=version.valid_from
-        )
+        opened = replace(version.memory, state=State.ACTIVE, updated_at=version.valid_from)
+        if _is_taken(tx, opened):
+            opened = replace(opened, key=None)
         if version is versions[0]:
             tx.insert([(opened, entry)])
         else:
             tx.revise(opened, entry)
         if version.valid_to is not None and version.valid_to != next_begin:
             tx.amend(replace(opened, state=State.FORGOTTEN, updated_at=version.valid_to))
+
+
+def _is_taken(tx: Transaction, memory: Memory) -> bool:
+    """Whether another active memory has its key."""
+    holder = None if memory.key is None else tx.by_key(memory.key)
+    return holder is not None and holder.id != memory.id
