@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
+from mnemon.entrypoints.cli.output import counted
 from mnemon.errors import InvalidInput
 from mnemon.exchange import backup, chatgpt, claude, jsonl
 from mnemon.exchange.files import conversation_files, opened, rereadable
@@ -60,8 +61,9 @@ class Tally:
         there = f"; {self.already} were there already" if self.already else ""
         unkeyed = f"; {len(self.unkeyed)} lost a key that is taken here" if self.unkeyed else ""
         return (
-            f"{self.messages} messages of {len(self.conversations)} conversations, "
-            f"{self.memories} memories{there}{unkeyed}"
+            f"{counted(self.messages, 'message', 'messages')} of "
+            f"{counted(len(self.conversations), 'conversation', 'conversations')}, "
+            f"{counted(self.memories, 'memory', 'memories')}{there}{unkeyed}"
         )
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-PIPE_COLUMNS = 100
+COLUMNS = 100
 """How wide tables are where there is no terminal to ask."""
 
 
@@ -42,8 +42,8 @@ def print_text(text: str) -> None:
     click.echo(visible(text) if sys.stdout.isatty() else text)
 
 
-def console() -> Console:
-    """Return a console on stdout; colours on a terminal only."""
+def console(columns: int = COLUMNS) -> Console:
+    """Return a console on stdout; colours, and a width of its own, on a terminal only."""
     from rich.console import Console
 
     terminal = sys.stdout.isatty()
@@ -53,7 +53,7 @@ def console() -> Console:
         markup=False,
         emoji=False,
         soft_wrap=False,
-        width=None if terminal else PIPE_COLUMNS,
+        width=None if terminal else columns,
         color_system="auto" if terminal else None,
     )
 
@@ -65,20 +65,36 @@ def plain_text(content: str, style: str = "") -> Text:
     return Text(visible(content), style=style)
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: str = "") -> Table:
-    """Return a table; columns whose title begins with ">" are flush right."""
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, cut: bool = False) -> Table:
+    """Return a table.
+
+    A column whose title begins with ">" is flush right; one whose title begins with "…" gives
+    way where the table is too wide: what stands there is folded, or cut off with `cut`.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
-    made = Table(box=SIMPLE_HEAD, title=title or None, title_justify="left", pad_edge=False)
+    made = Table(box=SIMPLE_HEAD, pad_edge=False)
     for name in columns:
-        made.add_column(name.lstrip(">"), justify="right" if name.startswith(">") else "left")
+        gives_way = name.startswith("…")
+        made.add_column(
+            name.lstrip(">…"),
+            justify="right" if name.startswith(">") else "left",
+            no_wrap=not gives_way,
+            overflow="fold",
+        )
     for row in rows:
+        texts = (one_line(str(cell)) for cell in row)
         made.add_row(
-            *(cell if isinstance(cell, Text) else Text(one_line(str(cell))) for cell in row)
+            *(Text(text, no_wrap=cut, overflow="ellipsis" if cut else None) for text in texts)
         )
     return made
+
+
+def counted(number: int, one: str, more: str) -> str:
+    """Return a number with the word for one or for more."""
+    return f"{number:,} {one if number == 1 else more}"
 
 
 def facts(pairs: Iterable[tuple[str, object]]) -> Table:

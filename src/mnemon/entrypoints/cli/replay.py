@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mnemon.domain.memories import Memory
-from mnemon.entrypoints.cli.output import day, plain_text
+from mnemon.entrypoints.cli.output import counted, day, plain_text
 from mnemon.entrypoints.cli.results import bar, named, said_at
 from mnemon.entrypoints.cli.terminal import one_line
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from mnemon.domain.recall import Recalled, RecallResult, Score
 
-_PARTS = 5
+_PARTS = 4
 """How many terms of a score are shown; the rest of them are small."""
 
 
@@ -82,7 +82,8 @@ def show_replayed(
     console.print()
     console.rule(f"Replaying {messages} messages of {owner}, in {len(replayed)} sessions")
     for each in replayed:
-        counts = f"{each.messages} messages, {len(each.memories)} memories learned:"
+        learned = counted(len(each.memories), "memory", "memories")
+        counts = f"{counted(each.messages, 'message', 'messages')}, {learned} learned"
         console.print(plain_text(f"\n{each.session}  {day(each.at)}  {counts}", "bold"))
         for memory in each.memories:
             line = plain_text(f"    {memory.kind:<11} ", "green")
@@ -96,7 +97,7 @@ def show_asked(console: Console, asked: Asked, *, with_prompt: bool) -> None:
     """Print a question with what was recalled, and the prompt if wanted."""
     console.rule(style="dim")
     console.print(plain_text(f"{asked.number:>2}. {asked.question}", "bold"))
-    console.print(plain_text(f"    {_expected(asked)}", "dim"))
+    console.print(_indented(_expected(asked), "dim"))
     highest = max((one.score.total for one in asked.result.memories), default=1.0)
     for rank, one in enumerate(asked.result.memories):
         line = _result(rank, one, highest, expected=asked.is_expected(rank))
@@ -149,7 +150,7 @@ def _parts(score: Score) -> str:
     return "  ".join(f"{name} {value:+.2f}" for name, value in terms if value)
 
 
-def _indented(text: str) -> RenderableType:
+def _indented(text: str, style: str = "") -> RenderableType:
     from rich.padding import Padding
 
-    return Padding(plain_text(text), (0, 0, 0, 4))
+    return Padding(plain_text(text, style), (0, 0, 0, 4), expand=False)

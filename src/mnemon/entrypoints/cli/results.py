@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from mnemon.domain.recall import Recalled, RecallResult, Score, Trace
 
 BAR_CELLS = 10
+_LEAST_PART = 0.05
+"""Smaller terms of a score are left out; `--json` has them all."""
+
 _SHOWN_CHARS = 600
 _SHOWN_DROPPED = 10
 
@@ -32,7 +35,7 @@ def show(console: Console, result: RecallResult) -> None:
     for rank, one in enumerate(result.memories, 1):
         console.print(headline(rank, one, highest))
         for line in _below(one):
-            console.print(Padding(line, (0, 0, 0, 4)))
+            console.print(Padding(line, (0, 0, 0, 4), expand=False))
     if result.memories:
         share = f"{result.total_tokens} of {result.token_budget} tokens"
         console.print(plain_text(share, "dim"))
@@ -93,13 +96,13 @@ def _below(one: Recalled) -> Iterator[RenderableType]:
 
 
 def score_parts(score: Score) -> str:
-    """Return what was measured, then the terms that add up to the total."""
-    measured = f"similarity {score.similarity:.2f}, text {score.text:.1f}"
+    """Return what was measured, then the terms that make up most of the total."""
+    measured = f"cosine {score.similarity:.2f} · BM25 {score.text:.1f}"
     if score.rerank is not None:
-        measured += f", rerank {score.rerank:.2f}"
+        measured += f" · rerank {score.rerank:.2f}"
     terms = sorted(score.parts.items(), key=lambda part: -abs(part[1]))
-    shown = " ".join(f"{name} {value:+.2f}" for name, value in terms if abs(value) >= 0.005)  # noqa: PLR2004 - would read as 0.00
-    return f"{measured} = {shown}" if shown else measured
+    shown = ", ".join(f"{name} {value:+.2f}" for name, value in terms if abs(value) >= _LEAST_PART)
+    return f"{measured} · {shown}" if shown else measured
 
 
 def _show_trace(console: Console, trace: Trace) -> None:

@@ -25,7 +25,7 @@ def run(call: Call, what: str) -> None:
         print_json(rows)
         return
     cells = ((row.name, _written(row.value), row.origin, row.note) for row in rows)
-    console().print(table(("setting", "value", "from", "note"), cells))
+    console().print(table(("setting", "…value", "…from", "note"), cells))
 
 
 def _written(value: object) -> str:

@@ -32,6 +32,9 @@ TOP_K = 5
 _PROMPTS = 2
 """The prompts of how many questions are shown if not all are asked for."""
 
+_PROMPT_TOKENS = 400
+"""A prompt that fits on a screen; the default is five times that."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Stage:
@@ -103,7 +106,7 @@ def _ask(stage: _Stage, number: int, question: DemoQuestion) -> Asked:
     began = time.perf_counter()
     result = stage.memory.recall(question.question, top_k=TOP_K, touch=False)
     ms = (time.perf_counter() - began) * 1_000
-    prompt = stage.memory.context(question.question, touch=False)
+    prompt = stage.memory.context(question.question, token_budget=_PROMPT_TOKENS, touch=False)
     return Asked(
         number=number,
         question=question.question,

@@ -30,6 +30,8 @@ mnemon eval beam beam.json --no-baselines --json
 
 FORMATS = ("locomo", "beam", "jsonl")
 
+_COLUMNS = 120
+
 # Any number: it only makes the intervals of two runs over the same outcomes the same.
 _SEED = 20240508
 
@@ -72,7 +74,7 @@ def run(
     if call.as_json:
         print_json(as_json(report))
     else:
-        console().print(rendered(report))
+        console(_COLUMNS).print(rendered(report))
 
 
 def _measured(

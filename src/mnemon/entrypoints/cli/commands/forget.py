@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from mnemon.entrypoints.cli.calls import Call, command
+from mnemon.entrypoints.cli.output import counted
 
 EXAMPLE = """
 mnemon forget 01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11
@@ -24,13 +25,9 @@ def run(call: Call, id: str | None, key: str | None) -> None:
         raise click.UsageError("Give either an id or --key.")
     with call.memory() as memory:
         gone = memory.forget(id, key=key)
-    call.say(
-        f"Forgotten: {_counted(len(gone.memories), 'memory', 'memories')}, "
-        f"{_counted(len(gone.messages), 'message', 'messages')} changed\n"
-        + "\n".join(f"  {each}" for each in (*gone.memories, *gone.messages)),
-        gone,
-    )
-
-
-def _counted(number: int, one: str, more: str) -> str:
-    return f"{number} {one if number == 1 else more}"
+    lines = [
+        f"Forgotten: {counted(len(gone.memories), 'memory', 'memories')}",
+        f"Messages changed: {len(gone.messages)}",
+        *(f"  {each}" for each in (*gone.memories, *gone.messages)),
+    ]
+    call.say("\n".join(lines), gone)

@@ -35,8 +35,8 @@ def run(call: Call, id: str) -> None:
         for each in history.events
     )
     out = console()
-    out.print(table((">version", "from (UTC)", "to", "memory"), versions))
-    out.print(table(("at (UTC)", "what", "by", ">version", "details"), events))
+    out.print(table((">version", "from (UTC)", "to", "…memory"), versions))
+    out.print(table(("at (UTC)", "what", "by", ">version", "…details"), events))
 
 
 def _details(event: Event) -> str:

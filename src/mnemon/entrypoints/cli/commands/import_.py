@@ -37,7 +37,8 @@ def run(call: Call, format: str, file: str, samples: tuple[str, ...]) -> None:
                 for batch in found:
                     advance(store(memory, batch, tally))
         except (KeyboardInterrupt, MnemonError):
-            click.echo(f"mnemon: stopped after {tally}; these are kept", err=True)
+            if tally.messages or tally.memories:
+                click.echo(f"mnemon: stopped after {tally}; these are kept", err=True)
             raise
     call.say(
         f"Imported {tally}.",

@@ -15,7 +15,7 @@ mnemon list --kind preference
 mnemon list --state forgotten --limit 10
 """
 
-_COLUMNS = ("id", "kind", "date", ">strength", "memory")
+_COLUMNS = ("id", "kind", "date", ">left", "…memory")
 
 
 @command("list", example=EXAMPLE)
@@ -45,10 +45,6 @@ def run(call: Call, **given: Any) -> None:
         )
         for each in page.memories
     ]
-    made = table(_COLUMNS, rows)
-    made.columns[0].no_wrap = True
-    made.columns[-1].no_wrap = True
-    made.columns[-1].overflow = "ellipsis"
-    out.print(made)
+    out.print(table(_COLUMNS, rows, cut=True))
     more = f"; more with --cursor {page.cursor}" if page.cursor else ""
     out.print(f"{len(page.memories)} of {page.total}{more}", style="dim", soft_wrap=True)

@@ -1,0 +1,86 @@
+"""`mnemon eval` and `mnemon demo`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+LINES: list[dict[str, Any]] = [
+    {"type": "message", "conversation": "c1", "session": "s1", "id": "m1", "speaker": "Ann",
+     "at": "2024-05-08T13:56:00Z", "text": "The spare key is under the blue pot"},
+    {"type": "message", "conversation": "c1", "session": "s1", "id": "m2", "speaker": "Bob",
+     "at": "2024-05-08T13:57:00Z", "text": "Good to know, thank you"},
+    {"type": "question", "conversation": "c1", "text": "Where is the spare key?",
+     "answer": "under the blue pot", "category": "place", "evidence": ["m1"]},
+    {"type": "message", "conversation": "c2", "session": "s1", "id": "m1",
+     "at": "2024-05-08T13:56:00Z", "text": "I have a cat"},
+]  # fmt: skip
+
+
+def data(lines: list[dict[str, Any]]) -> str:
+    Path("data.jsonl").write_text("\n".join(json.dumps(line) for line in lines))
+    return "data.jsonl"
+
+
+def test_an_evaluation_has_the_figures_of_all_systems(mnemon: Any) -> None:
+    report = mnemon.json("eval", "jsonl", data(LINES))
+    assert list(report["systems"]) == ["mnemon", "cosine", "bm25", "sum"]
+    for groups in report["systems"].values():
+        assert groups["all"]["questions"] == 1
+        assert groups["place"]["measures"]["recall@10"]["mean"] == 1.0
+    assert report["about"]["data"] == "data.jsonl"
+
+
+def test_the_baselines_can_be_left_out(mnemon: Any) -> None:
+    report = mnemon.json("eval", "jsonl", data(LINES), "--no-baselines")
+    assert list(report["systems"]) == ["mnemon"]
+
+
+def test_the_tables_show_the_same(mnemon: Any) -> None:
+    out = mnemon.ok("eval", "jsonl", data(LINES), "--sample", "c1").out
+    for part in ("mnemon", "cosine", "R@10", "MRR", "100.0", "1 conversation"):
+        assert part in out
+
+
+def test_an_evaluation_leaves_the_users_store_alone(mnemon: Any) -> None:
+    mnemon.ok("eval", "jsonl", data(LINES), "--no-baselines", "--store", "mine.db")
+    assert not Path("mine.db").exists()
+
+
+def test_data_without_questions_is_an_error(mnemon: Any) -> None:
+    answer = mnemon("eval", "jsonl", data(LINES), "--sample", "c2")
+    assert answer.code == 2
+    assert "no question" in answer.err
+    assert mnemon("eval", "jsonl", data(LINES), "--samples", "0").code == 2
+
+
+def test_the_demo_replays_asks_and_shows_why(mnemon: Any) -> None:
+    out = mnemon.ok("demo", "--questions", "2").out
+    for part in (
+        "Replaying 88 messages",
+        "The same once more: 0 added",
+        "similarity +",
+        "</memory>",
+    ):
+        assert part in out
+    assert "of 2 questions found" in out
+    assert max(len(line) for line in out.splitlines()) <= 100
+
+
+def test_the_demo_answers_in_json_too(mnemon: Any) -> None:
+    answer = mnemon.json("demo", "--questions", "3")
+    assert len(answer["questions"]) == 3
+    for asked in answer["questions"]:
+        assert len(asked["result"]["memories"]) == 5
+        assert asked["prompt"].startswith("<memory>")
+
+
+def test_the_demo_leaves_the_users_store_alone(mnemon: Any) -> None:
+    mnemon.ok("demo", "--questions", "0")
+    assert mnemon.json("stats")["messages"] == 0
+
+
+def test_the_demo_can_stay_in_a_store_that_is_named(mnemon: Any) -> None:
+    mnemon.ok("demo", "--questions", "0", "--store", "demo.db")
+    assert mnemon.json("stats", "--store", "demo.db", "--owner", "lena")["messages"] == 88

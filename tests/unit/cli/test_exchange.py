@@ -1,0 +1,305 @@
+"""`mnemon import` and `mnemon export`."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mnemon.entrypoints.cli import imports
+from mnemon.testing.clock import SettableClock
+
+LOCOMO = [
+    {
+        "sample_id": name,
+        "conversation": {
+            "speaker_a": "Ann",
+            "speaker_b": "Bob",
+            "session_1_date_time": "1:56 pm on 8 May, 2023",
+            "session_1": [
+                {"speaker": "Ann", "dia_id": "D1:1", "text": "I went to the support group"},
+                {"speaker": "Bob", "dia_id": "D1:2", "text": "How was it?"},
+            ],
+        },
+        "qa": [
+            {
+                "question": "Where did Ann go?",
+                "answer": "support group",
+                "category": 4,
+                "evidence": ["D1:1"],
+            }
+        ],
+    }
+    for name in ("conv-1", "conv-2")
+]
+
+BEAM = [
+    {
+        "id": "100K/1",
+        "messages": [
+            {
+                "id": 0,
+                "batch": 1,
+                "role": "user",
+                "time_anchor": "March-15-2024",
+                "content": "Plan my tasks",
+            },
+            {
+                "id": 1,
+                "batch": 1,
+                "role": "assistant",
+                "time_anchor": None,
+                "content": "Here it is",
+            },
+        ],
+        "questions": [],
+    }
+]
+
+CLAUDE = [
+    {
+        "uuid": "c1",
+        "created_at": "2024-05-08T13:56:00Z",
+        "chat_messages": [
+            {
+                "uuid": "m1",
+                "sender": "human",
+                "text": "My name is Alice",
+                "created_at": "2024-05-08T13:56:00Z",
+            },
+            {
+                "uuid": "m2",
+                "sender": "assistant",
+                "text": "Hello Alice",
+                "created_at": "2024-05-08T13:57:00Z",
+            },
+        ],
+    }
+]
+
+CHATGPT = [
+    {
+        "conversation_id": "c1",
+        "current_node": "b",
+        "mapping": {
+            "a": {
+                "parent": None,
+                "message": {
+                    "author": {"role": "user"},
+                    "content": {"content_type": "text", "parts": ["I live in Oslo"]},
+                    "create_time": 1_700_000_000.0,
+                },
+            },
+            "b": {
+                "parent": "a",
+                "message": {
+                    "author": {"role": "assistant"},
+                    "content": {"content_type": "text", "parts": ["Nice"]},
+                    "create_time": 1_700_000_001.0,
+                },
+            },
+        },
+    }
+]
+
+LINES = """\
+{"session": "s1", "id": "m1", "speaker": "Ann", "content": "The key is blue"}
+{"session": "s1", "id": "m2", "speaker": "Bob", "content": "I have it"}
+{"type": "memory", "content": "Prefers metric units", "kind": "preference", "key": "units"}
+"""
+
+
+def file_of(value: Any, name: str = "file.json") -> str:
+    Path(name).write_text(value if isinstance(value, str) else json.dumps(value))
+    return name
+
+
+@pytest.mark.parametrize(
+    ("format_", "value", "messages", "memories"),
+    [
+        ("locomo", LOCOMO, 4, 0),
+        ("beam", BEAM, 2, 0),
+        ("claude", CLAUDE, 2, 1),
+        ("chatgpt", CHATGPT, 2, 1),
+        ("jsonl", LINES, 2, 1),
+    ],
+)
+def test_a_second_import_adds_nothing(
+    mnemon: Any, clock: SettableClock, format_: str, value: Any, messages: int, memories: int
+) -> None:
+    file = file_of(value)
+    first = mnemon.json("import", format_, file)
+    assert (first["messages"], first["memories"], first["already"]) == (messages, memories, 0)
+    stats = mnemon.json("stats")
+    clock.advance(timedelta(hours=1))
+    second = mnemon.json("import", format_, file)
+    assert (second["messages"], second["memories"]) == (0, 0)
+    assert second["already"] >= messages
+    assert mnemon.json("stats") == stats
+
+
+def test_one_sample_of_a_data_set_is_taken(mnemon: Any) -> None:
+    out = mnemon.ok("import", "locomo", file_of(LOCOMO), "--sample", "conv-2").out
+    assert out == "Imported 2 messages of 1 conversation, 0 memories.\n"
+    assert "D1:1" in mnemon.ok("recall", "Where did Ann go?").out
+
+
+def test_an_unknown_sample_is_told_the_known_ones(mnemon: Any) -> None:
+    answer = mnemon("import", "locomo", file_of(LOCOMO), "--sample", "conv-3")
+    assert answer.code == 2
+    assert "conv-1, conv-2" in answer.err
+
+
+def test_other_formats_have_no_samples(mnemon: Any) -> None:
+    assert mnemon("import", "claude", file_of(CLAUDE), "--sample", "x").code == 2
+
+
+def test_an_export_is_read_out_of_its_archive(mnemon: Any) -> None:
+    with zipfile.ZipFile("export.zip", "w") as archive:
+        archive.writestr("conversations.json", json.dumps(CLAUDE))
+    assert mnemon.json("import", "claude", "export.zip")["messages"] == 2
+
+
+def test_what_comes_before_a_bad_conversation_is_kept_and_said(mnemon: Any) -> None:
+    answer = mnemon("import", "claude", file_of([*CLAUDE, {"uuid": "c2"}]))
+    assert answer.code == 2
+    assert answer.out == ""
+    stopped, problem = answer.err.splitlines()
+    assert stopped == "mnemon: stopped after 2 messages of 1 conversation, 1 memory; these are kept"
+    assert "file.json:1: " in problem
+    assert mnemon.json("stats")["messages"] == 2
+
+
+def test_an_interrupted_import_keeps_whole_batches(
+    mnemon: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = imports.store
+    calls = []
+
+    def interrupted(*args: Any) -> int:
+        calls.append(args)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return store(*args)
+
+    monkeypatch.setattr("mnemon.entrypoints.cli.commands.import_.store", interrupted)
+    answer = mnemon("import", "jsonl", file_of(LINES))
+    assert answer.code == 130
+    assert "stopped after 2 messages" in answer.err
+    stats = mnemon.json("stats")
+    assert (stats["messages"], stats["total_count"]) == (2, 0)
+
+
+def test_a_bad_line_stops_an_import_before_it_begins(mnemon: Any) -> None:
+    answer = mnemon("import", "jsonl", file_of(LINES + "{"))
+    assert (answer.code, answer.err.count("\n")) == (2, 1)
+    assert "file.json:4" in answer.err
+    assert mnemon.json("stats")["messages"] == 0
+
+
+def test_a_missing_file_is_an_error(mnemon: Any) -> None:
+    for format_ in imports.FORMATS:
+        answer = mnemon("import", format_, "none.json")
+        assert answer.code == 2
+        assert "none.json" in answer.err
+
+
+def test_standard_input_is_read(mnemon: Any) -> None:
+    assert mnemon.json("import", "jsonl", "-", stdin=LINES)["messages"] == 2
+    assert mnemon.json("import", "claude", "-", stdin=json.dumps(CLAUDE))["messages"] == 2
+
+
+@pytest.fixture
+def eventful(mnemon: Any, clock: SettableClock) -> Any:
+    """A memory in which much has happened."""
+
+    def later(*args: str) -> Any:
+        clock.advance(timedelta(days=1))
+        return mnemon.json(*args)
+
+    mnemon.ok("import", "jsonl", "-", stdin=LINES)
+    later("learn", "My name is Alice. I live in Oslo.", "Hello Alice!", "--session", "s2")
+    units = later("remember", "Prefers metric units, also for recipes", "--key", "units")["id"]
+    job = later("remember", "Works at NASA", "--tag", "work", "--expires-in", "300d")["id"]
+    new = later("remember", "Works at ESA", "--importance", "0.9")["id"]
+    later("supersede", job, new)
+    gone = later("remember", "Likes liver", "--kind", "preference")["id"]
+    later("forget", gone)
+    later("restore", gone)
+    later("update", gone, "Likes liver with onions")
+    later("forget", gone)
+    later("update", units, "--tag", "style")
+    later("recall", "Where does Alice work?")
+    return mnemon
+
+
+def exported(mnemon: Any, *options: str) -> list[Any]:
+    return [json.loads(line) for line in mnemon.ok("export", *options).out.splitlines()][1:]
+
+
+def test_what_is_exported_comes_back_unchanged(eventful: Any) -> None:
+    eventful.ok("export", "--output", "all.jsonl")
+    before = exported(eventful)
+    brought = eventful.json("import", "jsonl", "all.jsonl", "--store", "other.db")
+    assert exported(eventful, "--store", "other.db") == before
+    assert brought["memories"] == sum(line["type"] == "memory" for line in before)
+    assert brought["messages"] == sum(line["type"] == "message" for line in before)
+    for query in ("Where does Alice work?", "units", "liver", "the key", "name"):
+        for options in ((), ("--as-of", "2026-03-06T13:00:00Z")):
+            args = ("recall", query, "--no-touch", *options)
+            assert eventful.json(*args, "--store", "other.db") == eventful.json(*args)
+
+
+def test_bringing_it_back_twice_or_into_its_own_store_adds_nothing(eventful: Any) -> None:
+    eventful.ok("export", "--output", "all.jsonl")
+    before = exported(eventful)
+    brought = eventful.json("import", "jsonl", "all.jsonl")
+    assert (brought["messages"], brought["memories"], brought["already"]) == (0, 0, len(before))
+    assert exported(eventful) == before
+
+
+def test_a_forgotten_message_is_not_exported(eventful: Any) -> None:
+    message = eventful.json("recall", "I have it")["memories"][0]["record"]["id"]
+    eventful.ok("forget", message)
+    assert "I have it" not in eventful.ok("export").out
+
+
+def test_it_can_be_brought_to_another_owner(eventful: Any) -> None:
+    eventful.ok("export", "--output", "all.jsonl")
+    eventful.ok("import", "jsonl", "all.jsonl", "--owner", "bob")
+    assert exported(eventful, "--owner", "bob") == exported(eventful)
+
+
+def test_a_memory_whose_key_is_taken_comes_without_it(eventful: Any) -> None:
+    eventful.ok("export", "--output", "all.jsonl")
+    eventful.ok("remember", "Prefers imperial units", "--key", "units", "--owner", "bob")
+    brought = eventful.json("import", "jsonl", "all.jsonl", "--owner", "bob")
+    (unkeyed,) = brought["unkeyed"]
+    memory = eventful.json("show", unkeyed, "--owner", "bob")
+    assert memory["content"] == "Prefers metric units, also for recipes"
+    assert memory["key"] is None
+
+
+def test_an_export_that_fails_leaves_the_old_file(
+    eventful: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("all.jsonl").write_text("old")
+
+    def broken(*_args: object) -> Any:
+        yield b"new"
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mnemon.entrypoints.cli.commands.export.write", broken)
+    assert eventful("export", "--output", "all.jsonl").code == 130
+    assert Path("all.jsonl").read_text() == "old"
+    assert not list(Path().glob(".mnemon-*"))
+
+
+def test_a_folder_that_is_not_there_is_an_error(eventful: Any) -> None:
+    answer = eventful("export", "--output", "none/all.jsonl")
+    assert answer.code == 14
+    assert "no such file or directory" in answer.err
