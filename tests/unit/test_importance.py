@@ -1,0 +1,57 @@
+"""Importance and kind by cues: the companion profile's arithmetic."""
+
+import pytest
+
+from mnemon.policies.importance import companion_kind, importance, standard_kind
+from mnemon.text.cues import CueKind
+
+NAMING, IDENTITY = CueKind.NAMING, CueKind.IDENTITY
+CORRECTION, PREFERENCE = CueKind.CORRECTION, CueKind.PREFERENCE
+
+
+@pytest.mark.parametrize(
+    ("cues", "words", "expected"),
+    [
+        ([], 10, 0.30),
+        ([NAMING], 10, 0.70),
+        ([IDENTITY], 10, 0.65),
+        ([CORRECTION], 10, 0.60),
+        ([PREFERENCE], 10, 0.55),
+        ([PREFERENCE, PREFERENCE], 10, 0.55),
+        ([CORRECTION, PREFERENCE], 10, 0.85),
+        ([NAMING, IDENTITY], 10, 0.90),
+        (list(CueKind), 100, 0.90),
+        ([], 0, 0.20),
+        ([], 3, 0.20),
+        ([], 4, 0.30),
+        ([], 19, 0.30),
+        ([], 20, 0.35),
+        ([], 49, 0.35),
+        ([], 50, 0.40),
+        ([IDENTITY], 3, 0.55),
+        ([IDENTITY], 50, 0.75),
+    ],
+)
+def test_importance_adds_up(cues: list[CueKind], words: int, expected: float) -> None:
+    assert importance(cues, words=words) == expected
+
+
+@pytest.mark.parametrize(
+    ("cues", "companion", "standard"),
+    [
+        ([], "context", "fact"),
+        ([NAMING], "fact", "identity"),
+        ([IDENTITY], "fact", "identity"),
+        ([CORRECTION], "correction", "correction"),
+        ([PREFERENCE], "preference", "preference"),
+        ([NAMING, CORRECTION], "fact", "correction"),
+        ([CORRECTION, PREFERENCE, IDENTITY], "correction", "correction"),
+        ([PREFERENCE, IDENTITY], "preference", "identity"),
+        (list(CueKind), "fact", "correction"),
+    ],
+)
+def test_the_first_kind_that_matches_is_taken(
+    cues: list[CueKind], companion: str, standard: str
+) -> None:
+    assert companion_kind(cues) == companion
+    assert standard_kind(iter(cues)) == standard

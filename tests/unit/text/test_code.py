@@ -1,0 +1,36 @@
+"""Code in a text, by example."""
+
+import pytest
+
+from mnemon.text.code import code_blocks, without_code
+
+
+@pytest.mark.parametrize(
+    ("text", "blocks"),
+    [
+        ("no code", []),
+        ("a\n```\nb\n```\nc", ["```\nb\n```"]),
+        ("```py\na\n```\n~~~\nb\n~~~", ["```py\na\n```", "~~~\nb\n~~~"]),
+        ("````\n```\na\n```\n````", ["````\n```\na\n```\n````"]),
+        ("```\n~~~\n```", ["```\n~~~\n```"]),
+        ("```\na\n``` no end\nb", ["```\na\n``` no end\nb"]),
+        ("``` inline ``` words\na", []),
+        ("    ```\nindented", []),
+        ("a\n```\nnever closed", ["```\nnever closed"]),
+    ],
+)
+def test_fenced_blocks_are_found(text: str, blocks: list[str]) -> None:
+    assert [block.of(text) for block in code_blocks(text)] == blocks
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plain", "plain"),
+        ("use `x` here", "use     here"),
+        ("a\n```\nb c\n```\nd `e`", "a\n   \n   \n   \nd    "),
+        ("one ` alone", "one ` alone"),
+    ],
+)
+def test_code_is_blanked_out_in_place(text: str, expected: str) -> None:
+    assert without_code(text) == expected

@@ -1,0 +1,101 @@
+"""Cues, by example."""
+
+import pytest
+
+from mnemon.text.cues import CueKind, Cues, cue_sentences, found, languages
+
+NAMING, IDENTITY = CueKind.NAMING, CueKind.IDENTITY
+CORRECTION, PREFERENCE = CueKind.CORRECTION, CueKind.PREFERENCE
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (NAMING, "Nenn dich Max."),
+        (NAMING, "Your name is Max from today."),
+        (NAMING, "Du heißt Max."),
+        (IDENTITY, "My name is Alice and I live in Oslo"),
+        (IDENTITY, "i live in oslo"),
+        (IDENTITY, "Ich heiße Otto."),
+        (IDENTITY, "ICH HEISSE OTTO"),
+        (IDENTITY, "I am 34 years old"),
+        (IDENTITY, "I’m from Ghana"),
+        (IDENTITY, "Ich bin Vegetarierin"),
+        (CORRECTION, "That's wrong."),
+        (CORRECTION, "THAT’S WRONG"),
+        (CORRECTION, "Please remember this"),
+        (CORRECTION, "Eigentlich ist es Dienstag."),
+        (CORRECTION, "Actually, the meeting is Tuesday not Monday"),
+        (PREFERENCE, "I prefer metric units"),
+        (PREFERENCE, "I like tea"),
+        (PREFERENCE, "I  really\ndon't like tea"),
+        (PREFERENCE, "Ich mag Tee"),
+        (PREFERENCE, "Mein Lieblingsessen ist Suppe"),
+    ],
+)
+def test_a_cue_is_found(kind: CueKind, text: str) -> None:
+    assert kind in found(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "The weather is fine.",
+        "Unlike I likened it",
+        "I'm a bit tired",
+        "Ich bin der Meinung",
+        "semi live in",
+        "`I like` is code",
+        "```\nmy name is x\n```",
+        "I like_this",
+    ],
+)
+def test_no_cue_is_found(text: str) -> None:
+    assert not found(text)
+
+
+def test_a_text_may_hold_several_kinds() -> None:
+    assert found("My name is Al. Actually I like tea, and your name is Bo.") == frozenset(CueKind)
+
+
+def test_each_sentence_with_a_cue_is_given_with_its_kinds() -> None:
+    text = "Hi! My name is Anna. It rains.\nActually, I like `rain`."
+    assert [(span.of(text), kinds) for span, kinds in cue_sentences(text)] == [
+        ("My name is Anna.", frozenset({IDENTITY})),
+        ("Actually, I like `rain`.", frozenset({CORRECTION, PREFERENCE})),
+    ]
+
+
+def test_no_sentence_is_given_where_there_is_no_cue() -> None:
+    assert cue_sentences("It rains. It pours.") == []
+
+
+@pytest.mark.parametrize("text", ["Do you know what I like?", "Is my name really Bob? 😀"])
+def test_a_question_tells_nothing(text: str) -> None:
+    assert cue_sentences(text) == []
+
+
+def test_a_correction_may_be_asked_for() -> None:
+    [(_, kinds)] = cue_sentences("Could you please remember that I like tea?")
+    assert kinds == {CORRECTION}
+
+
+def test_english_and_german_are_there() -> None:
+    assert [cues.language for cues in languages()] == ["de", "en"]
+
+
+@pytest.mark.parametrize("cues", languages(), ids=lambda cues: cues.language)
+def test_each_phrase_of_each_language_is_found(cues: Cues) -> None:
+    missed = [
+        phrase
+        for kind in CueKind
+        for phrase in cues.phrases(kind)
+        if kind not in found(phrase.replace("#", "7").replace("*", "").upper())
+    ]
+    assert missed == []
+
+
+@pytest.mark.parametrize("cues", languages(), ids=lambda cues: cues.language)
+def test_no_exception_is_a_cue(cues: Cues) -> None:
+    assert [phrase for phrase in cues.exceptions if found(phrase)] == []

@@ -1,0 +1,76 @@
+"""Sentences, by example."""
+
+import pytest
+
+from mnemon.text.sentences import sentences
+
+
+def split(text: str) -> list[str]:
+    return [span.of(text) for span in sentences(text)]
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        ["I like tea.", "Do you?", "No!"],
+        ["my name is anna.", "i live in oslo."],
+        ["Dr. Smith met Mrs. Jones.", "They talked."],
+        ["He lives in the U.S. and works a lot.", "She does not."],
+        ["She moved to the U.S.", "He stayed."],
+        ["Take fruit, e.g. apples, i.e. what grows here.", "Eat."],
+        ["Das ist z. B. im Haus so, d. h. hier.", "Gut."],
+        ["Siehe Nr. 5 und S. 12.", "Danke."],
+        ["No.", "I won't."],
+        ["See no. 5 on p. 12.", "Thanks."],
+        ["J. K. Rowling wrote it.", "Good."],
+        ["I saw George W. Bush.", "He waved."],
+        ["It was I.", "She knew."],
+        ["I take vitamin C.", "It helps."],
+        ["It costs 3.50 today.", "Version 1.2.3 is out."],
+        ["Am 3. Mai kam er.", "Am 12. 5. ging er."],
+        ["Er ist der 3. Mann im Haus.", "Gut."],
+        ["Er wurde 3. in der Wertung.", "Gut."],
+        ["I turned 30.", "She turned 31."],
+        ["Acme Inc. is big.", "I work at Acme Inc.", "It is big."],
+        ["Wait... what?", "Well...", "Yes."],
+        ["See https://a.example/b?c=d.e for more.", "Ok."],
+        ['"Really?" she said.', '"Yes."', "(He nodded.)", "Then he left."],
+        ["What?!", "No!!!"],
+        ["Call Max.", "He waits."],
+        ["我喜欢茶。", "你呢？", "好！"],
+        ["「はい。」", "と言った。"],
+        ["यह अच्छा है।", "हाँ।"],
+        ["هل أنت بخير؟", "نعم."],
+    ],
+)
+def test_sentences_end_at_their_marks(expected: list[str]) -> None:
+    text = "".join(expected) if expected[0][-1] in "。」" else " ".join(expected)
+    assert split(text) == expected
+
+
+def test_lines_stand_alone() -> None:
+    text = "# A heading\n\n- one item. More.\n  - two\n1. first\n2. second\nlast"
+    assert split(text) == [
+        "# A heading", "- one item.", "More.", "- two", "1. first", "2. second", "last",
+    ]  # fmt: skip
+
+
+def test_code_is_cut_at_lines_only() -> None:
+    text = "Look. Here:\n```\na = 1. + 2. ; b\n  c. d\n```\nEnd. Bye."
+    assert split(text) == [
+        "Look.", "Here:", "```", "a = 1. + 2. ; b", "c. d", "```", "End.", "Bye.",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\n \t"])
+def test_nothing_has_no_sentences(text: str) -> None:
+    assert sentences(text) == []
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize(
+    "unit", ["a. ", "1. ", ". ", "U.S. ", "a", "\n", "```\n", "\n```x", '."'], ids=repr
+)
+def test_a_hostile_megabyte_is_split_in_linear_time(unit: str) -> None:
+    text = unit * (1_000_000 // len(unit))
+    assert sum(span.end - span.start for span in sentences(text)) <= len(text)
