@@ -310,3 +310,13 @@ def test_what_is_in_force_has_every_setting_with_its_origin() -> None:
 )
 def test_credentials_are_not_shown(shown: str, expected: str) -> None:
     assert masked(shown) == expected
+
+
+def test_the_defaults_are_the_profiles_own_numbers() -> None:
+    from mnemon.profiles.standard import DECAY_FACTOR, FADINGS
+
+    own = Settings().standard
+    assert own.decay_factor == DECAY_FACTOR
+    for kind, fading in FADINGS.items():
+        numbers = (own.decay_modifier(kind), own.importance_floor(kind))
+        assert numbers == (fading.modifier, fading.floor), kind

@@ -5,6 +5,7 @@ Nothing heavy is imported here: `mnemon --help` answers before a command's modul
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from importlib import import_module
@@ -58,6 +59,13 @@ class LazyGroup(click.Group):
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             ctx.fail(_unknown(args[0]))
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; click itself would give a closed pipe the exit code 1."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            ctx.exit(_pipe_closed())
 
     def main(
         self,
@@ -165,4 +173,8 @@ def cli() -> None:
 
 def main() -> NoReturn:
     """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        # Where the terminal's encoding lacks a character, show its number instead of failing.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     cli.main(prog_name="mnemon")

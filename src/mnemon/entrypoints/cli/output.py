@@ -46,8 +46,14 @@ def console(columns: int = COLUMNS) -> Console:
     """Return a console on stdout; colours, and a width of its own, on a terminal only."""
     from rich.console import Console
 
+    class Piped(Console):
+        """Says when nobody reads on, instead of leaving with an exit code of its own."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
     terminal = sys.stdout.isatty()
-    return Console(
+    return Piped(
         file=sys.stdout,
         highlight=False,
         markup=False,

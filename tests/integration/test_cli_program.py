@@ -1,0 +1,125 @@
+"""The installed program with its own model: few tests, as each start takes half a second."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+PROGRAM = Path(sys.executable).with_name("mnemon")
+DEADLINE_S = 60.0
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    own = {name: text for name, text in os.environ.items() if not name.startswith("MNEMON_")}
+    folders = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "HOME", "USERPROFILE", "LOCALAPPDATA")
+    return own | {name: str(tmp_path / "home") for name in folders}
+
+
+def run(
+    environment: dict[str, str], folder: Path, *args: str
+) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [PROGRAM, *args], capture_output=True, cwd=folder, env=environment, check=False
+    )
+
+
+def test_what_one_process_remembers_the_next_finds_by_its_meaning(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    for text in ("My cat is called Knäcke", "I commute by bicycle"):
+        assert run(environment, tmp_path, "remember", text).returncode == 0
+    found = run(environment, tmp_path, "recall", "What is the name of my pet?", "--json")
+    assert (found.returncode, found.stderr) == (0, b"")
+    first = json.loads(found.stdout)["memories"][0]
+    assert first["record"]["content"] == "My cat is called Knäcke"
+
+
+def test_a_terminal_that_lacks_a_character_gets_its_number(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    ascii_only = environment | {"PYTHONIOENCODING": "ascii"}
+    run(environment, tmp_path, "remember", "My cat is called Knäcke")
+    found = run(ascii_only, tmp_path, "recall", "cat")
+    assert (found.returncode, found.stderr) == (0, b"")
+    assert b"Kn\\xe4cke" in found.stdout
+
+
+def test_an_error_is_one_sentence_without_a_stack_trace(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "notes.txt").write_text("no store " * 1000)
+    failed = run(environment, tmp_path, "stats", "--store", "notes.txt")
+    assert (failed.returncode, failed.stdout) == (11, b"")
+    assert failed.stderr.startswith(b"mnemon: ")
+    assert failed.stderr.count(b"\n") == 1
+
+
+def conversations(count: int) -> str:
+    return json.dumps(
+        [
+            {
+                "uuid": f"c{number}",
+                "chat_messages": [
+                    {"uuid": "a", "sender": "human", "text": f"What about number {number}?"},
+                    {"uuid": "b", "sender": "assistant", "text": f"Number {number} is fine."},
+                ],
+            }
+            for number in range(count)
+        ]
+    )
+
+
+def test_a_reader_that_stops_reading_is_no_error_to_speak_of(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "many.json").write_text(conversations(1))
+    run(environment, tmp_path, "import", "claude", "many.json")
+    with subprocess.Popen(
+        [PROGRAM, "export"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+        env=environment,
+    ) as exporting:
+        assert exporting.stdout is not None
+        assert exporting.stderr is not None
+        exporting.stdout.close()
+        said = exporting.stderr.read()
+        assert exporting.wait(DEADLINE_S) == 141
+    assert said == b""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a process there can't be sent an interrupt")
+def test_an_interrupted_import_keeps_whole_conversations(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "many.json").write_text(conversations(50_000))
+    store = tmp_path / "memory.db"
+    with subprocess.Popen(
+        [PROGRAM, "import", "claude", "many.json", "--store", str(store)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+        env=environment,
+    ) as importing:
+        deadline = time.monotonic() + DEADLINE_S
+        log = store.with_name("memory.db-wal")
+        while not (log.exists() and log.stat().st_size > 500_000):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        importing.send_signal(signal.SIGINT)
+        out, said = importing.communicate(timeout=DEADLINE_S)
+    assert (importing.returncode, out) == (130, b"")
+    assert b"these are kept" in said
+    assert b"Traceback" not in said
+    stats = json.loads(run(environment, tmp_path, "stats", "--store", str(store), "--json").stdout)
+    assert stats["messages"] == 2 * stats["sessions"]
+    assert 0 < stats["sessions"] < 50_000
