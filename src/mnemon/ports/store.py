@@ -78,8 +78,9 @@ class Items:
         session: The session's number; −1 without one.
         sequence: A message's place in its session; 0 for a memory.
         speaker: The participant's number; −1 without one.
-        role: Who spoke; for a memory, "user" or "assistant" by its origin.
-        at: When it was said or happened, in microseconds since 1970.
+        role: Who spoke; for a memory, "user" where its origin is the user, else "assistant".
+        at: When it was said or happened; of a memory that does not say when, its creation.
+            Microseconds since 1970.
         traits: Bits of `Trait`.
         words: Word count.
         tokens: Word pieces.
@@ -192,7 +193,8 @@ class Snapshot(Protocol):
         """Return the memories with these ids, in their order, in any state.
 
         Ids that the owner has no memory of are left out. With `as_of`, each as in the version
-        that was valid then; those that had none are left out.
+        that was valid then; those that had none are left out. Versions read as they stood while
+        they were valid: active, and `updated_at` is when they began.
         """
         ...
 
@@ -240,8 +242,8 @@ class Snapshot(Protocol):
         """Return messages in their valid version; forgotten ones are left out.
 
         With `as_of`, in the version that was valid then; those that had none are left out.
-        By `ids` in their order, or of a session by sequence, from the first after `after`, or
-        of all sessions in the order they were stored.
+        By `ids` in their order, or of a session by sequence, from the first whose sequence is
+        above `after`, or of all sessions in the order they were stored.
         """
         ...
 
@@ -268,7 +270,7 @@ class Snapshot(Protocol):
     def derived(self, message_ids: Sequence[str]) -> dict[str, list[Memory]]:
         """Return the memories, in any state, that have each message as a source.
 
-        Messages without any are left out.
+        Each message's oldest first; messages without any are left out.
         """
         ...
 
@@ -284,10 +286,13 @@ class Snapshot(Protocol):
         """Return the numbers of the items nearest to a vector, nearest first.
 
         An item is as near as its nearest passage; ties go to the lower number. Items without
-        a vector are never near.
+        a vector are never near. Among many vectors a store may leave out some of the nearest.
 
         Returns:
             At most `limit` different numbers.
+
+        Raises:
+            InvalidInput: The vector has another length than the stored ones.
         """
         ...
 
@@ -296,7 +301,10 @@ class Snapshot(Protocol):
         ...
 
     def postings(self, terms: Sequence[str], scope: Scope) -> Postings:
-        """Return where these terms stand, within the scope."""
+        """Return where these terms stand, within the scope; rows by term, then by passage.
+
+        A passage counts as valid by its item's validity alone, expired or not.
+        """
         ...
 
     def items(self, numbers: Integers) -> Items:
@@ -332,9 +340,9 @@ class Transaction(Snapshot, Protocol):
     An error in one of its methods undoes the whole transaction, even where the block catches
     it: the block's end then raises `Conflict`.
 
-    Reads see what was written before in the same transaction, but for `nearest`,
-    `similarities`, `postings`, `items`, `numbers`, `neighbours` and `passages`, which may
-    answer from the state at its begin.
+    Reads see what was written before in the same transaction, but for `counter`, which stays,
+    and `nearest`, `similarities`, `postings`, `items`, `uses`, `numbers`, `neighbours` and
+    `passages`, which may answer from the state at its begin.
     """
 
     def adopt_profile(self, name: str) -> None:
@@ -367,38 +375,63 @@ class Transaction(Snapshot, Protocol):
         ...
 
     def end_session(self, session_id: str, at: datetime) -> None:
-        """Mark a session as ended. A session that is not there is left so."""
+        """Mark a session as ended. One without a message, or not there at all, is left so."""
         ...
 
     def insert(self, memories: Sequence[tuple[Memory, IndexEntry]]) -> None:
-        """Store new memories, each at its version 1."""
+        """Store new memories, each valid from its `updated_at`.
+
+        One that is not active ends as it begins: it is kept, and never found.
+
+        Raises:
+            Conflict: An id is taken, or a key by an active memory.
+            InvalidInput: An id is not a UUID, or a vector not of the store's length.
+        """
         ...
 
     def revise(self, memory: Memory, entry: IndexEntry) -> None:
         """Close the open version of a memory, if any, and open `memory.version`.
 
-        Valid from `memory.updated_at`.
+        Valid from `memory.updated_at`, but never from before the last version's end.
+
+        Raises:
+            NotFound: There is no such memory.
+            Conflict: The version is not above the last, or the key is taken.
         """
         ...
 
     def revise_message(self, message: Message, entry: IndexEntry, at: datetime) -> None:
-        """Close the open version of a message, if any, and open `message.version`."""
+        """Close the open version of a message, if any, and open `message.version`.
+
+        Session, sequence and the caller's id stay. Raises as `revise` does.
+        """
         ...
 
     def reindex(self, message_id: str, entry: IndexEntry) -> None:
-        """Replace terms and vectors of a message's open version; its window has changed."""
+        """Replace terms and vectors of a message's open version; its window has changed.
+
+        It may be another item afterwards, of the same validity.
+
+        Raises:
+            NotFound: The message is not there, or forgotten.
+        """
         ...
 
     def amend(self, memory: Memory) -> None:
         """Store all of a memory but its content and version.
 
         Where the state becomes inactive, its open version is closed as of
-        `memory.updated_at`. It can't become active again thus: that is a new version.
+        `memory.updated_at`, but never before it began. It can't become active again thus: that
+        is a new version.
+
+        Raises:
+            NotFound: There is no such memory.
+            Conflict: It would become active, or the key is taken.
         """
         ...
 
     def close_messages(self, ids: Sequence[str], at: datetime) -> None:
-        """Close the open versions of these messages: forgotten."""
+        """Close the open versions of these messages: forgotten. Others are left out."""
         ...
 
     def link(self, links: Sequence[Link]) -> None:
@@ -441,13 +474,16 @@ class Store(Protocol):
     def touch(self, owner_id: str, accessed: Mapping[str, tuple[int, datetime]]) -> None:
         """Add to the access counts of memories and set when they were last recalled.
 
-        By id: how many times more, and the latest time. No event, no version, no change of
+        By id: how many times more, and the latest time; an earlier one than is known does not
+        count. No event, no version, no change of
         `updated_at` or of the counter. Ids that are not there are left out.
         """
         ...
 
     def adopt_embedder(self, name: str, dimension: int) -> None:
         """Keep which model the vectors are of, at the first use of a store.
+
+        While there are no vectors, another may take its place.
 
         Raises:
             WrongEmbeddingModel: The store has vectors of another.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mnemon.adapters.sql.values import micros, micros_or_none, pack_id
@@ -76,6 +76,13 @@ def facts_of_memory(memory: Memory, session: int | None) -> ItemFacts:
     )
 
 
+def begun(facts: ItemFacts, earliest: int) -> ItemFacts:
+    """Return the facts with a beginning not before the end of the version before."""
+    start = max(facts.valid_from, earliest)
+    end = None if facts.valid_to is None else start
+    return replace(facts, valid_from=start, valid_to=end)
+
+
 def role_of_origin(origin: Origin) -> Role:
     """Return as whose words a memory counts: the user's own, or a machine's."""
     return Role.USER if origin is Origin.USER else Role.ASSISTANT
@@ -108,6 +115,14 @@ def item_row(
     )
 
 
+def check_entry(entry: IndexEntry, dimension: int | None) -> None:
+    """Refuse an entry that no store can hold; see `passage_rows`."""
+    if len(entry.passages) > MAX_PARTS:
+        raise InvalidInput("passages", f"{len(entry.passages)} of one text; at most {MAX_PARTS}")
+    for passage in entry.passages:
+        vector_bytes(passage, dimension)
+
+
 def passage_rows(
     owner: int, item: int, entry: IndexEntry, dimension: int | None
 ) -> Iterator[Values]:
@@ -119,8 +134,7 @@ def passage_rows(
     Raises:
         InvalidInput: A vector of another length, or too many passages.
     """
-    if len(entry.passages) > MAX_PARTS:
-        raise InvalidInput("passages", f"{len(entry.passages)} of one text; at most {MAX_PARTS}")
+    check_entry(entry, dimension)
     for part, passage in enumerate(entry.passages):
         yield (
             owner,

@@ -36,6 +36,8 @@ _FAR = np.iinfo(np.uint16).max
 def cosines_of(vectors: VectorColumns, rows: Integers, query: NDArray[np.int8]) -> Floats:
     """Return what `policies.vectors.cosines` gives for these rows, to the bit."""
     _check_length(vectors, query)
+    if not len(rows):
+        return np.empty(0)
     products = vectors.values.view[rows].astype(np.float32) @ query.astype(np.float32)
     lengths = vectors.norm.view[rows] * norms(query[None, :])[0]
     cosines = np.zeros(len(rows))
@@ -51,9 +53,9 @@ def nearest(
     Args:
         mask: Which items may be among them; None for all.
     """
+    _check_length(vectors, query)
     if limit <= 0 or not len(vectors.item.view):
         return np.empty(0, dtype=np.int64)
-    _check_length(vectors, query)
     allowed = None if mask is None else mask[vectors.item.view]
     total = len(vectors.item.view) if allowed is None else int(allowed.sum())
     wanted = max(_RESCORED, _RESCORED_PER_RESULT * limit, total // _RESCORED_SHARE)

@@ -134,7 +134,7 @@ class Records:
     def by_content(self, content_key: str) -> list[Memory | Message]:
         """See the port."""
         rows = self._connection.rows(
-            "SELECT record_id, kind IS NOT NULL FROM items"
+            "SELECT record_id, kind IS NOT NULL FROM items INDEXED BY items_content"
             " WHERE owner_id = ? AND content = ? AND valid_to IS NULL ORDER BY item",
             (self._owner, self._sealing.digest("content", content_key)),
         )

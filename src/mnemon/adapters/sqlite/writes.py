@@ -10,6 +10,7 @@ import apsw
 
 from mnemon.adapters.sql.entries import (
     ItemFacts,
+    begun,
     facts_of_memory,
     facts_of_message,
     item_row,
@@ -41,14 +42,15 @@ _ASSIGNED = ", ".join(f"{column} = ?{place}" for place, column in enumerate(_COL
 _UPDATE_MEMORY = f"UPDATE memories SET key_digest = ?2, {_ASSIGNED} WHERE owner_id = ?1 AND id = ?3"
 _KEEP_VERSION = (
     f"INSERT INTO versions (owner_id, {MEMORY_COLUMNS})"
-    f" SELECT owner_id, {MEMORY_COLUMNS.removesuffix('valid_to')} coalesce(valid_to, ?)"
+    f" SELECT owner_id, {MEMORY_COLUMNS.removesuffix('valid_to')}"
+    " coalesce(valid_to, max(?, valid_from))"
     " FROM memories WHERE owner_id = ? AND id = ?"
 )
 _INSERT_ITEM = f"INSERT INTO items VALUES ({', '.join('?' * 18)})"
 _INSERT_PASSAGE = f"INSERT INTO passages VALUES ({', '.join('?' * 9)})"
 _INSERT_TERM = "INSERT INTO terms VALUES (?, ?, ?, ?, ?)"
 _CLOSE_ITEM = (
-    "UPDATE items SET valid_to = ?, changed = ?"
+    "UPDATE items SET valid_to = max(?, valid_from), changed = ?"
     " WHERE owner_id = ? AND item = ? AND valid_to IS NULL"
 )
 _INSERT_MESSAGE = (
@@ -176,10 +178,10 @@ class Writer(Records):
     def revise(self, memory: Memory, entry: IndexEntry) -> None:
         """See the port."""
         with self._change():
-            old, item = self._stored(memory.id)
+            old, item, ended = self._stored(memory.id)
             if memory.version <= old.version:
                 raise Conflict(f"version {memory.version} is not above {old.version}")
-            facts = facts_of_memory(memory, self._memory_session(memory))
+            facts = begun(facts_of_memory(memory, self._memory_session(memory)), ended)
             self._close_item(item, facts.valid_from)
             self._connection.run(_KEEP_VERSION, (facts.valid_from, self._owner, facts.record_id))
             new = self._add_items([(facts, entry)])
@@ -192,7 +194,7 @@ class Writer(Records):
     def amend(self, memory: Memory) -> None:
         """See the port."""
         with self._change():
-            old, item = self._stored(memory.id)
+            old, item, _ = self._stored(memory.id)
             if memory.state is State.ACTIVE and old.state is not State.ACTIVE:
                 raise Conflict("a memory becomes active again only in a new version")
             memory = replace(memory, version=old.version, content=old.content)
@@ -213,8 +215,9 @@ class Writer(Records):
             (self._owner, pack_id(memory.id)),
         ) or (0, None)
         facts = facts_of_memory(memory, self._memory_session(memory))
-        end = facts.valid_to if valid_to is None else valid_to
-        facts = replace(facts, valid_from=valid_from, valid_to=end)
+        if valid_to is None and facts.valid_to is not None:
+            valid_to = max(facts.valid_to, valid_from)
+        facts = replace(facts, valid_from=valid_from, valid_to=valid_to)
         seen = (
             facts.kind,
             facts.session,
@@ -237,11 +240,11 @@ class Writer(Records):
         """See the port."""
         with self._change():
             packed, row = self._stored_message(message.id)
-            version, item, session, sequence = row[:4]
+            version, item, session, sequence, began, ended = row
             if message.version <= version:
                 raise Conflict(f"version {message.version} is not above {version}")
             message = replace(message, sequence=sequence)
-            facts = self._message_facts(message, session, micros(at))
+            facts = self._message_facts(message, session, max(micros(at), ended or began))
             self._close_item(item, facts.valid_from)
             self._connection.run(
                 "INSERT INTO message_versions SELECT owner_id, id, version, item, speaker, at,"
@@ -298,7 +301,8 @@ class Writer(Records):
             return
         with self._change():
             rows = self._connection.rows(
-                "UPDATE messages SET valid_to = ?1 WHERE owner_id = ?2 AND valid_to IS NULL"
+                "UPDATE messages SET valid_to = max(?1, valid_from)"
+                " WHERE owner_id = ?2 AND valid_to IS NULL"
                 " AND id IN (SELECT value FROM carray(?3)) RETURNING item",
                 (micros(at), self._owner, apsw.carray(packed)),
             )
@@ -373,15 +377,17 @@ class Writer(Records):
     def _close_item(self, item: int, at: int) -> None:
         self._connection.run(_CLOSE_ITEM, (at, self._changed, self._owner, item))
 
-    def _stored(self, memory_id: str) -> tuple[Memory, int]:
+    def _stored(self, memory_id: str) -> tuple[Memory, int, int]:
+        """Return a memory as it is, its item, and before when no next version can begin."""
         found = self.memories([memory_id])
         if not found:
             raise NotFound("memory", memory_id)
         row = self._connection.row(
-            "SELECT item FROM memories WHERE owner_id = ? AND id = ?",
+            "SELECT item, coalesce(valid_to, valid_from) FROM memories"
+            " WHERE owner_id = ? AND id = ?",
             (self._owner, pack_id(memory_id)),
         )
-        return found[0], (row or (0,))[0]
+        return found[0], *(row or (0, 0))
 
     def _stored_message(self, message_id: str) -> tuple[bytes, tuple[Any, ...]]:
         """Return the packed id, and version, item, session, sequence and validity."""

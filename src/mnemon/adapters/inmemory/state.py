@@ -1,0 +1,108 @@
+"""What an owner has, in plain dictionaries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from mnemon.adapters.sql.values import NEVER
+from mnemon.domain.memories import EPISODE
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from mnemon.domain.items import Features
+    from mnemon.domain.memories import Event, Link, Memory
+    from mnemon.domain.messages import Message, Role
+    from mnemon.ports.store import Passage
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What search sees of a version. Times in microseconds; `NEVER` for no end."""
+
+    number: int
+    record_id: str
+    kind: str | None
+    session: int
+    sequence: int
+    speaker: int
+    role: Role
+    at: int
+    features: Features
+    content_key: str
+    valid_from: int
+    valid_to: int
+    expires_at: int
+    compressed: bool
+    tags: frozenset[str]
+    passages: tuple[Passage, ...]
+
+    @property
+    def shown_kind(self) -> str:
+        """The memory's kind, or "episode"."""
+        return EPISODE if self.kind is None else self.kind
+
+    def is_valid(self, as_of: int | None) -> bool:
+        """Whether it is valid at an instant; None: now."""
+        if as_of is None:
+            return self.valid_to == NEVER
+        return self.valid_from <= as_of < self.valid_to
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryVersion:
+    """A version of a memory: the record as it stood when it was closed, or stands now."""
+
+    memory: Memory
+    item: int
+
+
+@dataclass(frozen=True, slots=True)
+class MessageVersion:
+    """A version of a message."""
+
+    message: Message
+    item: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionState:
+    """A session; without messages while only memories name it."""
+
+    number: int
+    first_item: int | None = None
+    first_at: datetime | None = None
+    last_at: datetime | None = None
+    last_sequence: int = 0
+    messages: int = 0
+    ended_at: datetime | None = None
+
+
+@dataclass(slots=True)
+class OwnerState:
+    """All that an owner has. Values are frozen; `copy` makes one that may be changed apart."""
+
+    counter: int = 0
+    profile: str | None = None
+    next_item: int = 1
+    next_session: int = 1
+    items: dict[int, Item] = field(default_factory=dict)
+    memories: dict[str, tuple[MemoryVersion, ...]] = field(default_factory=dict)
+    messages: dict[str, tuple[MessageVersion, ...]] = field(default_factory=dict)
+    sessions: dict[str, SessionState] = field(default_factory=dict)
+    participants: dict[tuple[str | None, Role], int] = field(default_factory=dict)
+    links: dict[Link, None] = field(default_factory=dict)
+    events: tuple[Event, ...] = ()
+
+    def copy(self) -> OwnerState:
+        """Return a state that can be changed without changing this one."""
+        return replace(
+            self,
+            items=dict(self.items),
+            memories=dict(self.memories),
+            messages=dict(self.messages),
+            sessions=dict(self.sessions),
+            participants=dict(self.participants),
+            links=dict(self.links),
+        )

@@ -1,0 +1,157 @@
+"""The reference store: plain dictionaries, and searches that look at everything."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC
+from typing import TYPE_CHECKING
+
+from mnemon.adapters.crypto.plain import PlainCipher
+from mnemon.adapters.inmemory.reads import Records
+from mnemon.adapters.inmemory.search import Search
+from mnemon.adapters.inmemory.state import OwnerState
+from mnemon.adapters.inmemory.writes import Writer
+from mnemon.adapters.sql.sealing import Sealing
+from mnemon.errors import StoreUnavailable, WrongEmbeddingModel
+from mnemon.ports.store import StoreMeta
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from datetime import datetime
+
+    from mnemon.ports.store import Snapshot, Transaction
+
+
+class InMemorySnapshot(Search, Records):
+    """A `Snapshot` of the reference store."""
+
+    def __init__(self, state: OwnerState, sealing: Sealing) -> None:
+        """Take a state that nobody changes."""
+        Search.__init__(self, state)
+        Records.__init__(self, state, sealing)
+
+    @property
+    def counter(self) -> int:
+        """See the port."""
+        return self._searched.counter
+
+
+class InMemoryTransaction(Search, Writer):
+    """A `Transaction` of the reference store. Its searches answer from the state at its begin."""
+
+    def __init__(self, state: OwnerState, sealing: Sealing, dimension: int | None) -> None:
+        """Take the state to begin with."""
+        Search.__init__(self, state)
+        Writer.__init__(self, state, sealing, dimension)
+
+    @property
+    def counter(self) -> int:
+        """See the port."""
+        return self._searched.counter
+
+
+class InMemoryStore:
+    """A `Store` that forgets all when it goes. States are never changed, only replaced."""
+
+    def __init__(self, *, busy_timeout_s: float = 5.0) -> None:
+        """Begin with nothing."""
+        self._busy_timeout_s = busy_timeout_s
+        self._states: dict[str, OwnerState] = {}
+        self._locks: dict[str, threading.Lock] = {}
+        self._lock = threading.Lock()
+        self._meta = StoreMeta(1, None, None, PlainCipher.name, 1)
+        self._is_closed = False
+
+    @property
+    def meta(self) -> StoreMeta:
+        """See the port."""
+        self._refuse_if_closed()
+        return self._meta
+
+    @contextmanager
+    def read(self, owner_id: str) -> Iterator[Snapshot]:
+        """See the port."""
+        self._refuse_if_closed()
+        yield InMemorySnapshot(self._state(owner_id), Sealing(PlainCipher(), owner_id))
+
+    @contextmanager
+    def write(self, owner_id: str) -> Iterator[Transaction]:
+        """See the port."""
+        with self._locked(owner_id):
+            self._refuse_if_closed()
+            sealing = Sealing(PlainCipher(), owner_id)
+            transaction = InMemoryTransaction(self._state(owner_id), sealing, self._meta.dimension)
+            yield transaction
+            state = transaction.finished()
+            if state is not None:
+                self._states[owner_id] = state
+
+    def touch(self, owner_id: str, accessed: Mapping[str, tuple[int, datetime]]) -> None:
+        """See the port."""
+        with self._locked(owner_id):
+            self._refuse_if_closed()
+            if owner_id not in self._states:
+                return
+            state = self._states[owner_id].copy()
+            for id_, (count, at) in accessed.items():
+                for last in state.memories.get(id_, ())[-1:]:
+                    memory = replace(
+                        last.memory,
+                        access_count=last.memory.access_count + count,
+                        accessed_at=max(last.memory.accessed_at or at, at).astimezone(UTC),
+                    )
+                    state.memories[id_] = (*state.memories[id_][:-1], replace(last, memory=memory))
+            self._states[owner_id] = state
+
+    def adopt_embedder(self, name: str, dimension: int) -> None:
+        """See the port."""
+        with self._lock:
+            self._refuse_if_closed()
+            stored = (self._meta.embedder, self._meta.dimension)
+            if stored != (name, dimension) and self._has_vectors():
+                raise WrongEmbeddingModel(
+                    f"{stored[0]} ({stored[1]} dimensions)", f"{name} ({dimension} dimensions)"
+                )
+            self._meta = replace(self._meta, embedder=name, dimension=dimension)
+
+    def profile(self, owner_id: str, default: str) -> str:
+        """See the port."""
+        self._refuse_if_closed()
+        return self._state(owner_id).profile or default
+
+    def owners(self) -> list[str]:
+        """See the port."""
+        self._refuse_if_closed()
+        return sorted(self._states)
+
+    def close(self) -> None:
+        """See the port."""
+        self._is_closed = True
+
+    def _state(self, owner_id: str) -> OwnerState:
+        return self._states.get(owner_id) or OwnerState()
+
+    def _has_vectors(self) -> bool:
+        return any(
+            passage.vector is not None
+            for state in self._states.values()
+            for item in state.items.values()
+            for passage in item.passages
+        )
+
+    @contextmanager
+    def _locked(self, owner_id: str) -> Iterator[None]:
+        with self._lock:
+            lock = self._locks.setdefault(owner_id, threading.Lock())
+        if not lock.acquire(timeout=self._busy_timeout_s):
+            raise StoreUnavailable("another writer holds the owner", self._busy_timeout_s)
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _refuse_if_closed(self) -> None:
+        if self._is_closed:
+            raise StoreUnavailable("the store is closed")

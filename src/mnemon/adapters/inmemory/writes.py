@@ -1,0 +1,342 @@
+"""Changing what one owner has: a copy, which takes the old state's place at the end."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC
+from typing import TYPE_CHECKING, Any
+
+from mnemon.adapters.inmemory.reads import Records
+from mnemon.adapters.inmemory.state import Item, MemoryVersion, MessageVersion, SessionState
+from mnemon.adapters.sql.entries import check_entry, role_of_origin
+from mnemon.adapters.sql.values import NEVER, micros, pack_id
+from mnemon.domain.memories import State
+from mnemon.errors import Conflict, InvalidInput, MnemonError, NotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+
+    from mnemon.adapters.inmemory.state import OwnerState
+    from mnemon.adapters.sql.sealing import Sealing
+    from mnemon.domain.memories import Event, Link, Memory
+    from mnemon.domain.messages import Message, Role
+    from mnemon.ports.store import IndexEntry, Passage
+
+
+class Writer(Records):
+    """The records of one owner, and the ways to change them."""
+
+    def __init__(self, state: OwnerState, sealing: Sealing, dimension: int | None) -> None:
+        """Take the state to begin with, and the length of the store's vectors."""
+        super().__init__(state.copy(), sealing)
+        self._dimension = dimension
+        self._is_changed = False
+        self._is_broken = False
+
+    def finished(self) -> OwnerState | None:
+        """Return the new state; None if nothing was changed.
+
+        Raises:
+            Conflict: An error within the transaction was caught by the caller.
+        """
+        if self._is_broken:
+            raise Conflict("an error within the transaction has undone all of it")
+        if not self._is_changed:
+            return None
+        self._state.counter += 1
+        return self._state
+
+    def adopt_profile(self, name: str) -> None:
+        """See the port."""
+        if self._state.profile is None:
+            self._state.profile = name
+            self._is_changed = True
+
+    def log(
+        self,
+        session_id: str,
+        messages: Sequence[tuple[Message, IndexEntry]],
+        *,
+        at: datetime | None = None,
+    ) -> None:
+        """See the port."""
+        for message, entry in messages:
+            with self._change():
+                self._check_free(message, session_id)
+                said = _in_utc(replace(message, session_id=session_id))
+                item = self._add_message(said, entry, at or _said_at(said))
+                self._state.messages[said.id] = (MessageVersion(said, item),)
+                self._count(session_id, said, item)
+
+    def next_sequence(self, session_id: str) -> int:
+        """See the port."""
+        session = self._state.sessions.get(session_id)
+        return 1 + (session.last_sequence if session else 0)
+
+    def end_session(self, session_id: str, at: datetime) -> None:
+        """See the port."""
+        session = self._state.sessions.get(session_id)
+        if session is not None and session.first_item is not None:
+            self._state.sessions[session_id] = replace(session, ended_at=at.astimezone(UTC))
+            self._is_changed = True
+
+    def insert(self, memories: Sequence[tuple[Memory, IndexEntry]]) -> None:
+        """See the port."""
+        for memory, entry in memories:
+            with self._change():
+                self._check_new(memory)
+                stored = self._checked(memory)
+                item = self._add_memory(stored, entry, micros(memory.updated_at))
+                self._state.memories[memory.id] = (MemoryVersion(stored, item),)
+
+    def revise(self, memory: Memory, entry: IndexEntry) -> None:
+        """See the port."""
+        with self._change():
+            versions = self._versions(memory.id)
+            if memory.version <= versions[-1].memory.version:
+                raise Conflict("the version is not above the one that there is")
+            stored = self._checked(memory)
+            self._close(versions[-1].item, micros(memory.updated_at))
+            since = max(micros(memory.updated_at), self._state.items[versions[-1].item].valid_to)
+            item = self._add_memory(stored, entry, since)
+            self._state.memories[memory.id] = (*versions, MemoryVersion(stored, item))
+
+    def amend(self, memory: Memory) -> None:
+        """See the port."""
+        with self._change():
+            *older, last = self._versions(memory.id)
+            if memory.state is State.ACTIVE and last.memory.state is not State.ACTIVE:
+                raise Conflict("a memory becomes active again only in a new version")
+            stored = self._checked(
+                replace(memory, version=last.memory.version, content=last.memory.content)
+            )
+            if memory.state is not State.ACTIVE:
+                self._close(last.item, micros(memory.updated_at))
+            self._state.items[last.item] = replace(
+                self._state.items[last.item], **self._changeable(stored)
+            )
+            self._state.memories[memory.id] = (*older, replace(last, memory=stored))
+
+    def revise_message(self, message: Message, entry: IndexEntry, at: datetime) -> None:
+        """See the port."""
+        with self._change():
+            versions = self._message_versions(message.id)
+            last = versions[-1].message
+            if message.version <= last.version:
+                raise Conflict("the version is not above the one that there is")
+            said = _in_utc(
+                replace(
+                    message,
+                    session_id=last.session_id,
+                    sequence=last.sequence,
+                    external_id=last.external_id,
+                )
+            )
+            self._close(versions[-1].item, micros(at))
+            since = max(micros(at), self._state.items[versions[-1].item].valid_to)
+            item = self._add_message(said, entry, since)
+            self._state.messages[said.id] = (*versions, MessageVersion(said, item))
+
+    def reindex(self, message_id: str, entry: IndexEntry) -> None:
+        """See the port."""
+        with self._change():
+            *older, last = self._message_versions(message_id)
+            old = self._state.items[last.item]
+            if old.valid_to != NEVER:
+                raise NotFound("message", message_id)
+            self._state.items[last.item] = replace(old, valid_to=old.valid_from, passages=())
+            item = self._add_message(last.message, entry, old.valid_from)
+            self._state.messages[message_id] = (*older, replace(last, item=item))
+
+    def close_messages(self, ids: Sequence[str], at: datetime) -> None:
+        """See the port."""
+        for id_ in ids:
+            for version in self._state.messages.get(id_, ())[-1:]:
+                if self._state.items[version.item].valid_to == NEVER:
+                    self._close(version.item, micros(at))
+                    self._is_changed = True
+
+    def link(self, links: Sequence[Link]) -> None:
+        """See the port."""
+        for link in links:
+            with self._change(changes=link not in self._state.links):
+                pack_id(link.source_id, "source_id")
+                pack_id(link.target_id, "target_id")
+                self._state.links[link] = None
+
+    def record(self, events: Sequence[Event]) -> None:
+        """See the port."""
+        for event in events:
+            with self._change():
+                pack_id(event.record_id, "record_id")
+                kept = replace(event, at=event.at.astimezone(UTC), details=dict(event.details))
+                self._state.events = (*self._state.events, kept)
+
+    @contextmanager
+    def _change(self, *, changes: bool = True) -> Iterator[None]:
+        """Let nothing be kept if what is done within fails half-way."""
+        try:
+            yield
+        except MnemonError:
+            self._is_broken = True
+            raise
+        self._is_changed |= changes
+
+    def _check_free(self, message: Message, session_id: str) -> None:
+        firsts = (versions[0].message for versions in self._state.messages.values())
+        there = [known for known in firsts if known.session_id == session_id]
+        if (
+            message.id in self._state.messages
+            or any(known.sequence == message.sequence for known in there)
+            or message.external_id in {known.external_id for known in there} - {None}
+        ):
+            raise Conflict("the id, caller's id or place in the session is taken already")
+
+    def _check_new(self, memory: Memory) -> None:
+        if memory.id in self._state.memories:
+            raise Conflict("the id is taken already")
+
+    def _checked(self, memory: Memory) -> Memory:
+        """Return a memory as it is kept, if it can be."""
+        pack_id(memory.id)
+        if memory.superseded_by:
+            pack_id(memory.superseded_by, "superseded_by")
+        for source in memory.sources:
+            pack_id(source.id, "sources")
+        keyed = None if memory.key is None else self.by_key(memory.key)
+        if memory.state is State.ACTIVE and keyed is not None and keyed.id != memory.id:
+            raise Conflict("the key is taken already")
+        return _memory_in_utc(memory)
+
+    def _versions(self, memory_id: str) -> tuple[MemoryVersion, ...]:
+        if memory_id not in self._state.memories:
+            raise NotFound("memory", memory_id)
+        return self._state.memories[memory_id]
+
+    def _message_versions(self, message_id: str) -> tuple[MessageVersion, ...]:
+        if message_id not in self._state.messages:
+            raise NotFound("message", message_id)
+        return self._state.messages[message_id]
+
+    def _add_message(self, message: Message, entry: IndexEntry, since: datetime | int) -> int:
+        if message.role is None or message.at is None:
+            raise InvalidInput("messages", "role and time of each must be set")
+        pack_id(message.id)
+        return self._add_item(
+            Item(
+                number=self._state.next_item,
+                record_id=message.id,
+                kind=None,
+                session=self._session(message.session_id).number,
+                sequence=message.sequence,
+                speaker=self._speaker(message.speaker, message.role),
+                role=message.role,
+                at=micros(message.at),
+                features=entry.features,
+                content_key=entry.content_key,
+                valid_from=since if isinstance(since, int) else micros(since),
+                valid_to=NEVER,
+                expires_at=NEVER,
+                compressed=False,
+                tags=frozenset(),
+                passages=self._passages(entry),
+            )
+        )
+
+    def _add_memory(self, memory: Memory, entry: IndexEntry, since: int) -> int:
+        changeable = self._changeable(memory)
+        return self._add_item(
+            Item(
+                number=self._state.next_item,
+                record_id=memory.id,
+                sequence=0,
+                speaker=-1,
+                features=entry.features,
+                content_key=entry.content_key,
+                valid_from=since,
+                valid_to=NEVER if memory.state is State.ACTIVE else since,
+                passages=self._passages(entry),
+                **changeable,
+            )
+        )
+
+    def _changeable(self, memory: Memory) -> dict[str, Any]:
+        """Return what an item says of a memory that may change within a version."""
+        session = -1 if memory.session_id is None else self._session(memory.session_id).number
+        return {
+            "kind": memory.kind,
+            "session": session,
+            "role": role_of_origin(memory.origin),
+            "at": micros(memory.happened_at or memory.created_at),
+            "expires_at": NEVER if memory.expires_at is None else micros(memory.expires_at),
+            "compressed": memory.compressed,
+            "tags": frozenset(memory.tags),
+        }
+
+    def _add_item(self, item: Item) -> int:
+        self._state.items[item.number] = item
+        self._state.next_item += 1
+        return item.number
+
+    def _passages(self, entry: IndexEntry) -> tuple[Passage, ...]:
+        check_entry(entry, self._dimension)
+        return tuple(
+            replace(
+                passage,
+                terms=dict(passage.terms),
+                vector=None if passage.vector is None else passage.vector.copy(),
+            )
+            for passage in entry.passages
+        )
+
+    def _close(self, number: int, at: int) -> None:
+        item = self._state.items[number]
+        if item.valid_to == NEVER:
+            self._state.items[number] = replace(item, valid_to=max(at, item.valid_from))
+
+    def _session(self, name: str) -> SessionState:
+        if name not in self._state.sessions:
+            self._state.sessions[name] = SessionState(self._state.next_session)
+            self._state.next_session += 1
+        return self._state.sessions[name]
+
+    def _speaker(self, name: str | None, role: Role) -> int:
+        speakers = self._state.participants
+        return speakers.setdefault((name, role), len(speakers) + 1)
+
+    def _count(self, session_id: str, message: Message, item: int) -> None:
+        session = self._session(session_id)
+        self._state.sessions[session_id] = replace(
+            session,
+            first_item=session.first_item or item,
+            first_at=session.first_at or message.at,
+            last_at=message.at,
+            last_sequence=max(session.last_sequence, message.sequence),
+            messages=session.messages + 1,
+        )
+
+
+def _said_at(message: Message) -> datetime:
+    if message.at is None:
+        raise InvalidInput("messages", "role and time of each must be set")
+    return message.at
+
+
+def _in_utc(message: Message) -> Message:
+    return replace(message, at=_said_at(message).astimezone(UTC))
+
+
+def _memory_in_utc(memory: Memory) -> Memory:
+    def utc(at: datetime | None) -> datetime | None:
+        return None if at is None else at.astimezone(UTC)
+
+    return replace(
+        memory,
+        created_at=memory.created_at.astimezone(UTC),
+        updated_at=memory.updated_at.astimezone(UTC),
+        accessed_at=utc(memory.accessed_at),
+        happened_at=utc(memory.happened_at),
+        expires_at=utc(memory.expires_at),
+    )

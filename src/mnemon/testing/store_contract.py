@@ -1,0 +1,63 @@
+"""The contract of a store, as tests: every sentence of the port's docstrings has one.
+
+An adapter's tests subclass `StoreContract` and supply a new, empty store:
+
+    class TestMyStore(StoreContract):
+        @pytest.fixture
+        def fresh_store(self) -> Iterator[Store]:
+            store = MyStore()
+            yield store
+            store.close()
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mnemon.testing.builders import DIMENSION
+from mnemon.testing.store_records import MemoriesContract, MessagesContract
+from mnemon.testing.store_search import (
+    ItemsContract,
+    NearnessContract,
+    PostingsContract,
+    ScopeContract,
+)
+from mnemon.testing.store_sharing import (
+    ConcurrencyContract,
+    MetaContract,
+    OwnersContract,
+    TransactionContract,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mnemon.ports.store import Store
+
+
+class StoreContract(
+    MemoriesContract,
+    MessagesContract,
+    NearnessContract,
+    PostingsContract,
+    ItemsContract,
+    ScopeContract,
+    TransactionContract,
+    OwnersContract,
+    MetaContract,
+    ConcurrencyContract,
+):
+    """All of it."""
+
+    @pytest.fixture
+    def fresh_store(self) -> Iterator[Store]:
+        """Supply a new, empty store, and close it afterwards."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def store(self, fresh_store: Store) -> Store:
+        """Return a new store that has adopted the builders' vectors."""
+        fresh_store.adopt_embedder("builders", DIMENSION)
+        return fresh_store

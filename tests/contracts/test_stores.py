@@ -1,0 +1,28 @@
+"""The contract of a store, run by each adapter."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mnemon.adapters.crypto.plain import PlainCipher
+from mnemon.adapters.inmemory.store import InMemoryStore
+from mnemon.adapters.sqlite.store import SqliteStore
+from mnemon.ports.store import Store
+from mnemon.testing.store_contract import StoreContract
+
+
+class TestInMemoryStore(StoreContract):
+    @pytest.fixture
+    def fresh_store(self) -> Iterator[Store]:
+        store = InMemoryStore()
+        yield store
+        store.close()
+
+
+class TestSqliteStore(StoreContract):
+    @pytest.fixture
+    def fresh_store(self, tmp_path: Path) -> Iterator[Store]:
+        store = SqliteStore.open(tmp_path / "memory.db", cipher=PlainCipher())
+        yield store
+        store.close()
