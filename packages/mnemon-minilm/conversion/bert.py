@@ -62,7 +62,8 @@ def query_key_value(weights: Weights, layer: str, part: str) -> Floats:
 def positions(weights: Weights) -> Floats:
     """Return the vectors of positions, with that of the first segment added: the only one used."""
     segment = weights["embeddings.token_type_embeddings.weight"][0]
-    return weights["embeddings.position_embeddings.weight"] + segment
+    total: Floats = weights["embeddings.position_embeddings.weight"] + segment
+    return total
 
 
 def _embedded(graph: Graph, weights: Weights, lookup: Lookup) -> str:

@@ -49,7 +49,7 @@ def quantised_bert(weights: Weights) -> onnx.ModelProto:
 
 
 def quantised_columns(matrix: Floats) -> tuple[NDArray[np.int8], Floats]:
-    """Return integers of shape (k, n) and scales of shape (n,) whose product is the matrix, nearly."""
+    """Return integers of shape (k, n) and scales of shape (n,) that together make up the matrix."""
     single = np.abs(matrix).max(axis=0) / _LARGEST
     # Half a step less than the limit: each of the two is rounded by up to half a step.
     pair = np.abs(matrix[0::2] + matrix[1::2]).max(axis=0) / (_LARGEST_PAIR - 0.5)
