@@ -640,7 +640,12 @@ class MessagesContract:
         ]
         assert [one.number for one in found] == sorted({one.number for one in found})
 
-    def test_a_message_without_a_role_or_a_time_is_refused(self, store: Store) -> None:
-        for bad in (message(1, sequence=1, role=None), message(1, sequence=1, said_at=None)):
+    def test_a_message_without_role_time_or_place_is_refused(self, store: Store) -> None:
+        for bad in (
+            message(1, sequence=1, role=None),
+            message(1, sequence=1, said_at=None),
+            message(1, sequence=0),
+            message(1, sequence=2**31),
+        ):
             with pytest.raises(InvalidInput):
                 say(store, bad)

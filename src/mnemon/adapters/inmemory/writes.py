@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from mnemon.adapters.inmemory.reads import Records
 from mnemon.adapters.inmemory.state import Item, MemoryVersion, MessageVersion, SessionState
-from mnemon.adapters.sql.entries import check_entry, role_of_origin
+from mnemon.adapters.sql.entries import check_entry, checked, role_of_origin
 from mnemon.adapters.sql.values import NEVER, micros, pack_id
 from mnemon.domain.memories import State
-from mnemon.errors import Conflict, InvalidInput, MnemonError, NotFound
+from mnemon.errors import Conflict, MnemonError, NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -66,7 +66,7 @@ class Writer(Records):
             with self._change():
                 self._check_free(message, session_id)
                 said = _in_utc(replace(message, session_id=session_id))
-                item = self._add_message(said, entry, at or _said_at(said))
+                item = self._add_message(said, entry, at or checked(said)[1])
                 self._state.messages[said.id] = (MessageVersion(said, item),)
                 self._count(session_id, said, item)
 
@@ -221,8 +221,7 @@ class Writer(Records):
         return self._state.messages[message_id]
 
     def _add_message(self, message: Message, entry: IndexEntry, since: datetime | int) -> int:
-        if message.role is None or message.at is None:
-            raise InvalidInput("messages", "role and time of each must be set")
+        role, said_at = checked(message)
         pack_id(message.id)
         return self._add_item(
             Item(
@@ -231,9 +230,9 @@ class Writer(Records):
                 kind=None,
                 session=self._session(message.session_id).number,
                 sequence=message.sequence,
-                speaker=self._speaker(message.speaker, message.role),
-                role=message.role,
-                at=micros(message.at),
+                speaker=self._speaker(message.speaker, role),
+                role=role,
+                at=micros(said_at),
                 features=entry.features,
                 content_key=entry.content_key,
                 valid_from=since if isinstance(since, int) else micros(since),
@@ -318,14 +317,9 @@ class Writer(Records):
         )
 
 
-def _said_at(message: Message) -> datetime:
-    if message.at is None:
-        raise InvalidInput("messages", "role and time of each must be set")
-    return message.at
-
-
 def _in_utc(message: Message) -> Message:
-    return replace(message, at=_said_at(message).astimezone(UTC))
+    _, at = checked(message)
+    return replace(message, at=at.astimezone(UTC))
 
 
 def _memory_in_utc(memory: Memory) -> Memory:

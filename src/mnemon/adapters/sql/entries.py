@@ -13,6 +13,7 @@ from mnemon.ports.store import MAX_PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
 
     from mnemon.adapters.sql.sealing import Sealing
     from mnemon.domain.memories import Memory
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from mnemon.ports.store import IndexEntry, Passage
 
     Values = tuple[object, ...]
+
+
+MAX_SEQUENCE = 2**31 - 1
+"""What the columns of the index hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,22 +45,38 @@ class ItemFacts:
 
 
 def facts_of_message(message: Message, session: int, speaker: int, valid_from: int) -> ItemFacts:
-    """Return the facts about a message's version; `role` and `at` must be set."""
-    if message.role is None or message.at is None:
-        raise InvalidInput("messages", "role and time of each must be set")
+    """Return the facts about a message's version.
+
+    Raises:
+        InvalidInput: See `checked`.
+    """
+    role, at = checked(message)
     return ItemFacts(
         record_id=pack_id(message.id),
         kind=None,
         session=session,
         sequence=message.sequence,
         speaker=speaker,
-        role=message.role.value,
-        at=micros(message.at),
+        role=role.value,
+        at=micros(at),
         valid_from=valid_from,
         valid_to=None,
         expires_at=None,
         compressed=False,
     )
+
+
+def checked(message: Message) -> tuple[Role, datetime]:
+    """Return role and time of a message that can be stored.
+
+    Raises:
+        InvalidInput: One of them is not set, or its place in the session is out of range.
+    """
+    if message.role is None or message.at is None:
+        raise InvalidInput("messages", "role and time of each must be set")
+    if not 1 <= message.sequence <= MAX_SEQUENCE:
+        raise InvalidInput("messages", f"a place in a session is 1 to {MAX_SEQUENCE}")
+    return message.role, message.at
 
 
 def facts_of_memory(memory: Memory, session: int | None) -> ItemFacts:

@@ -30,17 +30,18 @@ _RESCORED_SHARE = 40
 _BLOCK = 16_384
 """Rows a block of the coarse scan: its buffers stay in the second-level cache."""
 
-_FAR = np.iinfo(np.uint16).max
 
-
-def cosines_of(vectors: VectorColumns, rows: Integers, query: NDArray[np.int8]) -> Floats:
-    """Return what `policies.vectors.cosines` gives for these rows, to the bit."""
+def cosines_of(vectors: VectorColumns, rows: Integers | None, query: NDArray[np.int8]) -> Floats:
+    """Return what `policies.vectors.cosines` gives for these rows (None: all), to the bit."""
     _check_length(vectors, query)
-    if not len(rows):
+    values, norm = vectors.values.view, vectors.norm.view
+    if rows is not None:
+        values, norm = values.take(rows, axis=0), norm[rows]
+    if not len(values):
         return np.empty(0)
-    products = vectors.values.view[rows].astype(np.float32) @ query.astype(np.float32)
-    lengths = vectors.norm.view[rows] * norms(query[None, :])[0]
-    cosines = np.zeros(len(rows))
+    products = values.astype(np.float32) @ query.astype(np.float32)
+    lengths = norm * norms(query[None, :])[0]
+    cosines = np.zeros(len(lengths))
     np.divide(products.astype(np.float64), lengths, out=cosines, where=lengths > 0)
     return cosines
 
@@ -60,7 +61,7 @@ def nearest(
     total = len(vectors.item.view) if allowed is None else int(allowed.sum())
     wanted = max(_RESCORED, _RESCORED_PER_RESULT * limit, total // _RESCORED_SHARE)
     if total <= max(EXACT_ROWS, wanted):
-        rows = np.arange(total) if allowed is None else np.flatnonzero(allowed)
+        rows = None if allowed is None else np.flatnonzero(allowed)
         return _best_items(vectors, rows, query, limit)
     return _by_signs(vectors, query, limit, allowed, wanted, total)
 
@@ -85,10 +86,10 @@ def _by_signs(
     """
     distances = _sign_distances(vectors, query)
     if allowed is not None:
-        distances[~allowed] = _FAR
+        distances[~allowed] = vectors.dimension + 1
+    within = np.cumsum(np.bincount(distances))
     while True:
-        enough = np.partition(distances, wanted - 1)[wanted - 1]
-        rows = np.flatnonzero(distances <= enough)
+        rows = np.flatnonzero(distances <= np.searchsorted(within, wanted))
         found = _best_items(vectors, rows, query, limit)
         if len(found) == limit or len(rows) >= total:
             return found
@@ -113,13 +114,13 @@ def _sign_distances(vectors: VectorColumns, query: NDArray[np.int8]) -> NDArray[
 
 
 def _best_items(
-    vectors: VectorColumns, rows: Integers, query: NDArray[np.int8], limit: int
+    vectors: VectorColumns, rows: Integers | None, query: NDArray[np.int8], limit: int
 ) -> Integers:
-    """Return the items of the best of these rows (ascending), nearest first."""
-    if not len(rows):
-        return rows
+    """Return the items of the best of these rows (ascending; None: all), nearest first."""
+    items = vectors.item.view if rows is None else vectors.item.view[rows]
+    if not len(items):
+        return items.astype(np.int64)
     cosines = cosines_of(vectors, rows, query)
-    items = vectors.item.view[rows]
     first = np.flatnonzero(np.diff(items, prepend=-1))
     best = np.maximum.reduceat(cosines, first)
     items = items[first].astype(np.int64)

@@ -76,14 +76,17 @@ def find_ids(texts: Sequence[str]) -> tuple[bytes, ...]:
     return tuple(packed for packed in map(find_id, texts) if packed is not None)
 
 
-_HEX = np.frombuffer(bytes(range(256)).hex().encode(), dtype=np.uint8).reshape(256, 2)
-_DASHES = (8, 13, 18, 23)
-_DIGITS = tuple(place for place in range(36) if place not in _DASHES)
+_DASH = 32
+"""The column, after those of the 32 digits, that holds a dash."""
+
+_GROUPS = ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32))
+_PLACES = np.array([place for group in _GROUPS for place in (*range(*group), _DASH)][:-1])
 
 
 def unpack_ids(packed: NDArray[np.uint8]) -> list[str]:
     """Return UUIDs of shape (n, 16) in their usual form."""
-    letters = np.full((len(packed), 36), ord("-"), dtype=np.uint8)
-    letters[:, _DIGITS] = _HEX[packed].reshape(len(packed), 32)
-    text = letters.tobytes().decode("ascii")
+    letters = np.full((len(packed), _DASH + 1), ord("-"), dtype=np.uint8)
+    digits = np.frombuffer(packed.tobytes().hex().encode(), dtype=np.uint8)
+    letters[:, :_DASH] = digits.reshape(len(packed), _DASH)
+    text = letters.take(_PLACES, axis=1).tobytes().decode("ascii")
     return [text[start : start + 36] for start in range(0, len(text), 36)]

@@ -11,6 +11,7 @@ import apsw
 from mnemon.adapters.sql.entries import (
     ItemFacts,
     begun,
+    checked,
     facts_of_memory,
     facts_of_message,
     item_row,
@@ -21,7 +22,7 @@ from mnemon.adapters.sql.rows import MEMORY_COLUMNS, event_row, memory_row, seal
 from mnemon.adapters.sql.values import find_id, find_ids, micros, pack_id
 from mnemon.adapters.sqlite.reads import OwnerRow, Records
 from mnemon.domain.memories import State
-from mnemon.errors import Conflict, InvalidInput, NotFound
+from mnemon.errors import Conflict, NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -424,10 +425,9 @@ class Writer(Records):
         )
 
     def _message_facts(self, message: Message, session: int, valid_from: int | None) -> ItemFacts:
-        if message.role is None or message.at is None:
-            raise InvalidInput("messages", "role and time of each must be set")
-        since = micros(message.at) if valid_from is None else valid_from
-        speaker = self._speaker(message.speaker, message.role)
+        role, at = checked(message)
+        since = micros(at) if valid_from is None else valid_from
+        speaker = self._speaker(message.speaker, role)
         return facts_of_message(message, session, speaker, since)
 
     def _count_messages(self, session: int, first: int, items: Sequence[ItemFacts]) -> None:

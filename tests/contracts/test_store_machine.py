@@ -1,0 +1,38 @@
+"""SQLite against the in-memory reference, step by step; see `mnemon.testing.store_machine`."""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from mnemon.adapters.crypto.plain import PlainCipher
+from mnemon.adapters.sqlite.store import SqliteStore
+from mnemon.ports.store import Store
+from mnemon.testing.store_machine import StoreMachine
+
+
+class SqliteMachine(StoreMachine):
+    def __init__(self) -> None:
+        self._folder = Path(tempfile.mkdtemp())
+        super().__init__()
+
+    def open_store(self) -> Store:
+        return SqliteStore.open(self._folder / "memory.db", cipher=PlainCipher())
+
+    def teardown(self) -> None:
+        super().teardown()
+        shutil.rmtree(self._folder)
+
+
+TestSqliteMachine = SqliteMachine.TestCase
+TestSqliteMachine.settings = settings(max_examples=25, stateful_step_count=25)
+
+
+class LongSqliteMachine(SqliteMachine):
+    pass
+
+
+TestLongSqliteMachine = pytest.mark.soak(pytest.mark.timeout(0)(LongSqliteMachine.TestCase))
+TestLongSqliteMachine.settings = settings(max_examples=1_500, stateful_step_count=50)
