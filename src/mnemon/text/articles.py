@@ -177,11 +177,8 @@ def _is_masculine(noun: str) -> bool:
 
 def _is_subject(words: Sequence[Word], noun_at: int) -> bool:
     """Tell whether the noun that opens a sentence must be its subject."""
-    rest: list[str] = []
-    for word in words[noun_at + 1 :]:
-        if word.opens:
-            break
-        rest.append(word.text)
+    end = next((at for at in range(noun_at + 1, len(words)) if words[at].opens), len(words))
+    rest = [word.text for word in words[noun_at + 1 : end]]
     if rest and rest[0] in _COPULAS:
         return True
     return not any(text[0].isupper() or text in _PRONOUNS for text in rest)

@@ -73,15 +73,17 @@ def written_out(words: Sequence[Word], *, shouted: bool) -> list[Word]:
 
 def _parts(words: Sequence[Word], at: int) -> tuple[str, ...]:
     lower = words[at].text.lower()
-    match = _PARTS.fullmatch(lower)
-    if lower in _WHOLE or match is None:
-        return _WHOLE.get(lower, (lower,))
+    if lower in _WHOLE:
+        return _WHOLE[lower]
+    match = _PARTS.fullmatch(lower) if "'" in lower else None
+    if match is None:
+        return (lower,)
     base, ending = match[1], match[2]
     if ending == "t" and base.endswith("n") and base[:-1] in _NEGATED:
         return (base[:-1], "not")
     if ending in _ENDINGS:
         return (base, _ENDINGS[ending])
-    if ending == "s" and base in _BEFORE_S and not _may_mean_has(words[at + 1 :][:_FAR]):
+    if ending == "s" and base in _BEFORE_S and not _may_mean_has(words[at + 1 : at + 1 + _FAR]):
         return (base, "is")
     return (lower,)
 

@@ -18,6 +18,7 @@ from mnemon.text.words import NUMERAL, Word, words
 _SEPARATOR = "\x1f"
 
 _TIME_OF_DAY = re.compile(r"(\d[\d:.]*)?([ap])\.?(m)\.?", re.IGNORECASE)
+_ENDS_OF_TIMES = ("m", "m.")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)", re.IGNORECASE)
 _SAME_IN_CAPITALS = frozenset({"OK", "TV", "OKAY"})
 _CASED_SIGNS = re.compile(r"://|[\\_=]")
@@ -49,7 +50,8 @@ def normal_words(text: str) -> tuple[str, ...]:
     """
     found = words(text)
     if not found:
-        return (text.strip(),) if text.strip() else ()
+        marks = " ".join(text.split())
+        return (marks,) if marks else ()
     shouted = _is_shouted(found)
     spelled = written_out(found, shouted=shouted)
     kept = without_articles(spelled, shouted=shouted) or spelled
@@ -72,12 +74,15 @@ def _is_shouted(found: Sequence[Word]) -> bool:
 def _folded(found: Sequence[Word], at: int, *, shouted: bool) -> str:
     """Return a word in lower case, or as it is where its case may say something."""
     word = found[at]
+    lower = word.text.lower()
+    if word.text == lower and not lower.endswith(_ENDS_OF_TIMES):
+        return lower
     after_number = at > 0 and NUMERAL.fullmatch(found[at - 1].text) is not None
     time = _TIME_OF_DAY.fullmatch(word.text)
     if time and (after_number or time[1]):
         return f"{time[1] or ''}{time[2]}{time[3]}".lower()  # "8 a.m." is "8 AM"
     keeps = not shouted and _keeps_case(word, after_number=after_number)
-    return word.text if keeps else word.text.lower()
+    return word.text if keeps else lower
 
 
 def _keeps_case(word: Word, *, after_number: bool) -> bool:

@@ -42,7 +42,7 @@ _FOREIGN = _GERMAN | listed(f"{_FRENCH} {_SPANISH} {_ITALIAN} {_PORTUGUESE} {_OT
 _LOOKS_ENGLISH = re.compile(
     r"(?=[a-z]{3})(?:\w*(?:th|sh|ck|wh|ght|oo|ee|oa|ow|aw|ay|ew)|\w+(?:ing|[^aeiou\W]ed|[^aeiou\W]y)$)"
 )
-_UMLAUT = re.compile(r"[^\W\d_]*[äöüß]")
+_UMLAUT = re.compile(r"[äöüß]")
 
 
 def is_english(words: Sequence[str]) -> bool:
@@ -55,5 +55,5 @@ def is_english(words: Sequence[str]) -> bool:
 def is_german(words: Sequence[str]) -> bool:
     """Tell whether some word is German and none English."""
     lower = [word.lower() for word in words]
-    german = any(word in _GERMAN or _UMLAUT.match(word) for word in lower)
-    return german and not any(word in _ENGLISH for word in lower)
+    german = not _GERMAN.isdisjoint(lower) or _UMLAUT.search("".join(lower)) is not None
+    return german and _ENGLISH.isdisjoint(lower)

@@ -106,14 +106,16 @@ def _narrow_mark(mark: re.Match[str]) -> str:
 
 
 def _words_of(chunk: str, following: str, before: list[Word], quotes: _Quotes) -> Iterator[Word]:
+    if chunk.isalnum():
+        yield Word(chunk)
+        return
     if not any(map(str.isalnum, chunk)):
         yield from _symbols(chunk, following, before)
         return
     face = _FACE_AT_END.search(chunk)
     core = _led(chunk[: face.start()] if face else chunk, quotes)
     text, asks = _trailed(core, following, quotes)
-    if text:
-        yield Word(text, closed=len(text) < len(core), asks=asks)
+    yield Word(text, closed=len(text) < len(core), asks=asks)
     if face:
         yield Word(face[0])
 

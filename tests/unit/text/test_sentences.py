@@ -71,6 +71,6 @@ def test_nothing_has_no_sentences(text: str) -> None:
 @pytest.mark.parametrize(
     "unit", ["a. ", "1. ", ". ", "U.S. ", "a", "\n", "```\n", "\n```x", '."'], ids=repr
 )
-def test_a_hostile_megabyte_is_split_in_linear_time(unit: str) -> None:
-    text = unit * (1_000_000 // len(unit))
+def test_a_long_hostile_text_is_split_in_linear_time(unit: str) -> None:
+    text = unit * (200_000 // len(unit))
     assert sum(span.end - span.start for span in sentences(text)) <= len(text)

@@ -1,0 +1,72 @@
+"""Cleaning, on any text."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemon.errors import InvalidInput
+from mnemon.text.cleaning import clean
+from mnemon.text.code import code_blocks, without_code
+
+# Any code point, lone surrogates and all; and texts dense with what cleaning looks at.
+anything = st.text(st.characters(codec=None, exclude_categories=()))
+dense = st.text(st.sampled_from("a \n\r\t`~\x00\x1c\u0301\u0316\u0f73\ud800\udc00\u200b茶"))
+texts = (
+    anything
+    | dense
+    | st.lists(st.sampled_from(["```", "~~~", "\n", "\n\n\n", "    ", "a"])).map("".join)
+)
+
+
+def cleaned(text: str) -> str | None:
+    try:
+        return clean(text)
+    except InvalidInput:
+        return None
+
+
+@given(texts)
+def test_cleaning_twice_is_cleaning_once(text: str) -> None:
+    once = cleaned(text)
+    assert once is None or clean(once) == once
+
+
+@given(texts)
+def test_what_is_stored_is_well_formed(text: str) -> None:
+    once = cleaned(text)
+    if once is not None:
+        assert once == once.strip() != ""
+        assert unicodedata.is_normalized("NFC", once)
+        assert once.encode()
+        assert all(c in "\t\n" or unicodedata.category(c) != "Cc" for c in once)
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cf", "Z", "Cn", "Co"])))
+def test_a_composed_text_without_blanks_is_kept_to_the_letter(text: str) -> None:
+    composed = unicodedata.normalize("NFC", text)
+    assert cleaned(text) == (composed or None)
+
+
+@given(texts, st.integers(0, 50))
+def test_a_text_over_its_limit_is_refused_and_no_other(text: str, limit: int) -> None:
+    once = cleaned(text)
+    if once is not None and len(once) > limit:
+        with pytest.raises(InvalidInput, match=str(limit)):
+            clean(text, limit=limit)
+    elif once is not None:
+        assert clean(text, limit=limit) == once
+
+
+@given(texts)
+def test_blanking_code_moves_nothing(text: str) -> None:
+    blanked = without_code(text)
+    assert len(blanked) == len(text)
+    assert all(b in (" ", t) for b, t in zip(blanked, text, strict=True))
+
+
+@given(texts)
+def test_code_blocks_stand_apart_and_in_order(text: str) -> None:
+    ends = [0, *(at for block in code_blocks(text) for at in (block.start, block.end)), len(text)]
+    assert ends == sorted(ends)

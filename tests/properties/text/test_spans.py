@@ -1,0 +1,114 @@
+"""Sentences and passages, on any text."""
+
+import re
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemon.domain.items import Span
+from mnemon.text.cues import cue_sentences, found
+from mnemon.text.passages import passages
+from mnemon.text.sentences import sentences
+
+prose = st.lists(
+    st.sampled_from(
+        [
+            "Dr.",
+            "z. B.",
+            "I like tea",
+            ". ",
+            "! ",
+            "?",
+            '"',
+            "\n",
+            "\n- ",
+            "3. ",
+            "Mai",
+            "J. ",
+            " ",
+            "```\n",
+            "```",
+            "茶。",
+            "…",
+            "word ",
+            "x" * 30,
+            ", ",
+            "\u2028",
+            "a.b",
+            "e\u0323\u0301",
+            "👩\u200d👧",
+            "my name is ",
+            "actually ",
+            "`i like` ",
+        ]
+    ),
+    max_size=40,
+).map("".join)
+texts = st.text() | prose
+
+
+class Words:
+    """Counts words and marks; `space` is what white space between them costs."""
+
+    def __init__(self, space: int) -> None:
+        self.space = space
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        return [
+            len(re.findall(r"\w{1,4}|[^\w\s]", text)) + self.space * len(re.findall(r"\s+", text))
+            for text in texts
+        ]
+
+
+def assert_cover(text: str, spans: list[Span]) -> None:
+    """Assert that spans are stripped, in order, apart, and hold all but white space."""
+    end = 0
+    for span in spans:
+        assert span.start >= end
+        assert not text[end : span.start].strip()
+        assert span.of(text) == span.of(text).strip() != ""
+        end = span.end
+    assert not text[end:].strip()
+
+
+@given(texts)
+def test_sentences_hold_the_whole_text(text: str) -> None:
+    assert_cover(text, sentences(text))
+
+
+@given(texts)
+def test_no_sentence_runs_over_a_line_end(text: str) -> None:
+    assert not any("\n" in span.of(text) for span in sentences(text))
+
+
+@given(texts, st.integers(1, 30), st.integers(0, 2))
+def test_passages_hold_the_whole_text(text: str, max_tokens: int, space: int) -> None:
+    cut = passages(text, Words(space), max_tokens=max_tokens)
+    assert_cover(text, [span for span, _ in cut])
+
+
+@given(texts, st.integers(1, 30), st.integers(0, 2))
+def test_no_passage_costs_more_than_it_may(text: str, max_tokens: int, space: int) -> None:
+    counter = Words(space)
+    for span, tokens in passages(text, counter, max_tokens=max_tokens):
+        assert [tokens] == counter.count([span.of(text)])
+        assert tokens <= max_tokens or span.end - span.start == 1
+
+
+@given(texts, st.integers(8, 30))
+def test_words_that_fit_stay_whole(text: str, max_tokens: int) -> None:
+    counter = Words(0)
+    cut = passages(text, counter, max_tokens=max_tokens)
+    kept = [word for span, _ in cut for word in span.of(text).split()]
+    fitting = [word for word in text.split() if counter.count([word])[0] <= max_tokens]
+    clause_marks = re.compile(r"[–—，、；：。！？｡]")
+    for word in fitting:
+        assert word in kept or clause_marks.search(word) or len(word) == 1
+
+
+@given(texts)
+def test_sentences_with_cues_are_some_of_the_sentences(text: str) -> None:
+    told = cue_sentences(text)
+    assert [span for span, _ in told] == [s for s in sentences(text) if s in {t for t, _ in told}]
+    assert frozenset().union(*(kinds for _, kinds in told)) <= found(text)

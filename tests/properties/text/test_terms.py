@@ -1,0 +1,96 @@
+"""Terms, features, cues and importance, on any text."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemon.policies.importance import companion_kind, importance, standard_kind
+from mnemon.text.analysis import MAX_TERM_CHARS, terms
+from mnemon.text.cleaning import clean
+from mnemon.text.cues import CueKind, found
+from mnemon.text.features import count_words, features
+
+word = st.sampled_from(
+    [
+        "the",
+        "garden",
+        "Männer",
+        "don't",
+        "C++",
+        "user_id",
+        "v1.2",
+        "茶",
+        "東京",
+        "고양이",
+        "US",
+        "3.5",
+        "é",
+        "👍",
+        "...",
+        "ёлка",
+        "O'Brien",
+        "हिन्दी",
+        "_",
+        "ｆｕｌｌ",
+        "1,000",
+        "\u200d",
+    ]
+)
+texts = st.text() | st.lists(word, max_size=12).map(" ".join)
+kinds = st.frozensets(st.sampled_from(CueKind))
+
+
+@given(texts)
+def test_a_text_always_has_the_same_terms(text: str) -> None:
+    assert terms(text) == terms(text)
+
+
+@given(texts)
+def test_terms_are_short_and_not_empty(text: str) -> None:
+    found_terms = terms(text)
+    assert all(found_terms)
+    assert all(len(term) <= 3 * MAX_TERM_CHARS for term in found_terms)
+
+
+@given(st.text(st.characters(codec="utf-8", categories=["L", "N", "S", "P"]), min_size=1))
+def test_a_visible_text_has_terms(text: str) -> None:
+    assert terms(clean(text))
+
+
+@given(texts, texts)
+def test_a_word_has_its_terms_wherever_it_stands(before: str, after: str) -> None:
+    for single in ("garden", "Männer", "user_id", "茶", "C++", "3.5"):
+        assert set(terms(single)) <= set(terms(f"{before} {single} {after}"))
+
+
+@given(texts)
+def test_features_take_any_text(text: str) -> None:
+    assert features(text, tokens=3).words == count_words(text) <= max(1, len(text))
+
+
+@given(texts)
+def test_cues_take_any_text(text: str) -> None:
+    assert found(text) <= frozenset(CueKind)
+
+
+@given(kinds, st.integers(0, 10_000))
+def test_importance_stays_in_its_range(held: frozenset[CueKind], words: int) -> None:
+    assert 0.2 <= importance(held, words=words) <= 0.9
+
+
+@given(kinds, kinds, st.integers(0, 10_000))
+def test_more_cues_are_never_less_important(
+    held: frozenset[CueKind], more: frozenset[CueKind], words: int
+) -> None:
+    assert importance(held, words=words) <= importance(held | more, words=words)
+
+
+@given(kinds, st.integers(0, 10_000), st.integers(0, 10_000))
+def test_more_words_are_never_less_important(held: frozenset[CueKind], a: int, b: int) -> None:
+    fewer, more = sorted((a, b))
+    assert importance(held, words=fewer) <= importance(held, words=more)
+
+
+@given(kinds)
+def test_each_set_of_cues_has_a_kind(held: frozenset[CueKind]) -> None:
+    assert companion_kind(held) in {"fact", "correction", "preference", "context"}
+    assert standard_kind(held) in {"fact", "correction", "preference", "identity"}
