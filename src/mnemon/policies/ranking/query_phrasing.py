@@ -1,8 +1,9 @@
 """What of a question is about the conversation itself, and so stands in no message.
 
 "What did we discuss about the garden?" looks for the garden; the messages about it say neither
-"discuss" nor "we". Taking such phrasing out is worth 3 points of recall where a person asks
-about earlier talks with an assistant, and costs nothing elsewhere.
+"discuss" nor "we". Taking such phrasing out is worth 1 point of recall at 10 and 2 of
+MRR where a person asks about earlier talks with an assistant, and costs nothing elsewhere; see
+docs/decisions/0005-standard-ranking.md.
 """
 
 from __future__ import annotations

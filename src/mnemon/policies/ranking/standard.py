@@ -3,8 +3,8 @@
 Both searches are brought to 0..1 over the candidates of the question; around them stand what the
 session, the neighbouring turns, the speaker, the time and the form of a text add. The weights
 were fitted together (a softmax over each question's candidates, then rounded) on two unlike sets
-of conversations, of two people and of a person with an assistant; any other rounding stays
-within 0.3 points of recall. See docs/decisions/0005-standard-ranking.md for what each brings.
+of conversations, of two people and of a person with an assistant; fitting them anew gives nothing
+better. See docs/decisions/0005-standard-ranking.md for what each brings, and how surely.
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ class StandardRanking:
 
     Attributes:
         weights: What each part weighs.
-        least_pool: How many candidates each search gives at least; with 50, recall at 10 is
-            what it is without a limit.
+        least_pool: How many candidates each search gives at least; more than 50 did not raise
+            recall at 10 beyond chance.
     """
 
     weights: Weights = Weights()
