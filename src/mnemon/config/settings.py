@@ -34,7 +34,10 @@ class Embedding:
         "all-MiniLM-L6-v2",
         "the model's name, or the folder of another local model (`MNEMON_MODEL` sets it too)",
     )
-    dimension: int = scalar(384, "the length of its vectors", low=1, high=8192)
+    dimension: int = scalar(
+        384, "the length of a service's vectors; a local model has its own", low=1, high=8192,
+        note=NOT_YET,
+    )  # fmt: skip
     timeout_ms: int = scalar(
         30_000, "how long to wait for a service", low=1, high=3_600_000, note=NOT_YET
     )

@@ -58,7 +58,7 @@ def test_data_without_questions_is_an_error(mnemon: Any) -> None:
 def test_the_demo_replays_asks_and_shows_why(mnemon: Any) -> None:
     out = mnemon.ok("demo", "--questions", "2").out
     for part in (
-        "Replaying 88 messages",
+        "Replaying what lena",
         "The same once more: 0 added",
         "similarity +",
         "</memory>",

@@ -74,27 +74,61 @@ class Asked:
         return not set(self.evidence).isdisjoint(self.found[rank])
 
 
-def show_replayed(
-    console: Console, owner: str, replayed: Sequence[Replayed], again: Sequence[Replayed]
-) -> None:
-    """Print what was taken in, session by session, and what a second time brought."""
-    messages = sum(each.messages for each in replayed)
-    console.print()
-    console.rule(f"Replaying {messages} messages of {owner}, in {len(replayed)} sessions")
-    for each in replayed:
-        learned = counted(len(each.memories), "memory", "memories")
-        counts = f"{counted(each.messages, 'message', 'messages')}, {learned} learned"
-        console.print(plain_text(f"\n{each.session}  {day(each.at)}  {counts}", "bold"))
-        for memory in each.memories:
-            line = plain_text(f"    {memory.kind:<11} ", "green")
-            line.append(one_line(memory.content))
-            console.print(line, overflow="ellipsis", no_wrap=True)
-    more = sum(each.messages + len(each.memories) for each in again)
-    console.print(plain_text(f"\nThe same once more: {more} added.\n", "bold"))
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """Shows the demo as it goes on.
+
+    Attributes:
+        console: Where; None: nowhere.
+    """
+
+    console: Console | None
+
+    def begin(self, owner: str) -> None:
+        """Say what is about to happen."""
+        if self.console:
+            self.console.print()
+            self.console.rule(f"Replaying what {owner} and an assistant said")
+
+    def replayed(self, session: Replayed) -> Replayed:
+        """Show a session that was taken in, with what was learned; return it."""
+        if self.console:
+            learned = counted(len(session.memories), "memory", "memories")
+            counts = f"{counted(session.messages, 'message', 'messages')}, {learned} learned"
+            self.console.print(
+                plain_text(f"\n{session.session}  {day(session.at)}  {counts}", "bold")
+            )
+            for memory in session.memories:
+                line = plain_text(f"    {memory.kind:<11} ", "green")
+                line.append(one_line(memory.content))
+                self.console.print(line, overflow="ellipsis", no_wrap=True)
+        return session
+
+    def replayed_again(self, sessions: Sequence[Replayed]) -> None:
+        """Show what taking in the same once more has brought."""
+        if self.console:
+            more = sum(each.messages + len(each.memories) for each in sessions)
+            self.console.print(plain_text(f"\nThe same once more: {more} added.\n", "bold"))
+
+    def asked(self, asked: Asked, *, with_prompt: bool) -> Asked:
+        """Show a question with what was recalled, and the prompt if wanted; return it."""
+        if self.console:
+            _show_asked(self.console, asked)
+            if with_prompt:
+                self.console.print(plain_text("\n    The prompt:", "bold"))
+                self.console.print(_indented(asked.prompt))
+            self.console.print()
+        return asked
+
+    def end(self, asked: Sequence[Asked]) -> None:
+        """Show how many questions found what they should have found."""
+        known = [each for each in asked if each.evidence]
+        if self.console and known:
+            self.console.rule(style="dim")
+            self.console.print(plain_text(_summary(known), "bold"))
 
 
-def show_asked(console: Console, asked: Asked, *, with_prompt: bool) -> None:
-    """Print a question with what was recalled, and the prompt if wanted."""
+def _show_asked(console: Console, asked: Asked) -> None:
     console.rule(style="dim")
     console.print(plain_text(f"{asked.number:>2}. {asked.question}", "bold"))
     console.print(_indented(_expected(asked), "dim"))
@@ -102,30 +136,16 @@ def show_asked(console: Console, asked: Asked, *, with_prompt: bool) -> None:
     for rank, one in enumerate(asked.result.memories):
         line = _result(rank, one, highest, expected=asked.is_expected(rank))
         console.print(line, overflow="ellipsis", no_wrap=True)
-        console.print(
-            plain_text(f"      {_parts(one.score)}", "dim"), overflow="ellipsis", no_wrap=True
-        )
-    if with_prompt:
-        console.print(plain_text("\n    The prompt:", "bold"))
-        console.print(_indented(asked.prompt))
-    console.print()
+        parts = plain_text(f"      {_parts(one.score)}", "dim")
+        console.print(parts, overflow="ellipsis", no_wrap=True)
 
 
-def show_summary(console: Console, asked: Sequence[Asked]) -> None:
-    """Print how many questions found what they should have found."""
-    known = [each for each in asked if each.evidence]
-    if not known:
-        return
-    hits = sum(each.is_found for each in known)
-    # The first recall loads the model.
-    later = sorted(each.ms for each in asked)[: max(1, len(asked) - 1)]
-    console.rule(style="dim")
-    console.print(
-        plain_text(
-            f"{hits} of {len(known)} questions found a message that holds the answer among the "
-            f"first five; a recall took {later[len(later) // 2]:.0f} ms.",
-            "bold",
-        )
+def _summary(asked: Sequence[Asked]) -> str:
+    hits = sum(each.is_found for each in asked)
+    ms = sorted(each.ms for each in asked)[len(asked) // 2]
+    return (
+        f"{hits} of {len(asked)} questions found a message that holds the answer among the first "
+        f"five; a recall took {ms:.0f} ms."
     )
 
 

@@ -13,7 +13,7 @@ import click
 
 from mnemon.entrypoints.cli.calls import Call, command
 from mnemon.entrypoints.cli.output import console, print_json
-from mnemon.entrypoints.cli.replay import Asked, Replayed, show_asked, show_replayed, show_summary
+from mnemon.entrypoints.cli.replay import Asked, Replayed, Screen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,20 +58,17 @@ def run(call: Call, questions: int | None, *, prompts: bool) -> None:
 
     conversation = load_conversation()
     with _stage(call, conversation) as stage:
-        replayed = [_replay(stage, session) for session in conversation.sessions]
-        again = [_replay(stage, session) for session in conversation.sessions]
-        out = console()
-        if not call.as_json:
-            show_replayed(out, stage.memory.owner_id, replayed, again)
-        asked = []
-        for number, question in enumerate(conversation.questions[:questions], 1):
-            asked.append(_ask(stage, number, question))
-            if not call.as_json:
-                show_asked(out, asked[-1], with_prompt=prompts or number <= _PROMPTS)
+        screen = Screen(None if call.as_json else console())
+        screen.begin(stage.memory.owner_id)
+        replayed = [screen.replayed(_replay(stage, each)) for each in conversation.sessions]
+        screen.replayed_again([_replay(stage, each) for each in conversation.sessions])
+        asked = [
+            screen.asked(_ask(stage, number, each), with_prompt=prompts or number <= _PROMPTS)
+            for number, each in enumerate(conversation.questions[:questions], 1)
+        ]
+        screen.end(asked)
     if call.as_json:
         print_json({"sessions": replayed, "questions": asked})
-    else:
-        show_summary(out, asked)
 
 
 @contextmanager
