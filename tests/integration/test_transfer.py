@@ -1,0 +1,92 @@
+"""Everything of an owner, out of one store and into another."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from mnemon import Message, Mnemon, OwnerMemory
+from mnemon.domain.messages import Role
+from mnemon.exchange.records import Chronicle, Ending, Record
+from mnemon.testing.clock import SettableClock
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+
+
+@pytest.fixture
+def records(alice: OwnerMemory, clock: SettableClock) -> list[Record]:
+    alice.log([Message("Bob", "The key is blue", external_id="D1:1")], session="s1")
+    alice.end_session("s1")
+    clock.advance(timedelta(days=1))
+    alice.learn("My name is Alice and I live in Oslo", "Nice to meet you", session="s2")
+    old = alice.remember("Works at NASA", key="job")
+    clock.advance(timedelta(days=1))
+    alice.remember("Works at ESA", key="job")
+    alice.forget(old.id)
+    clock.advance(timedelta(days=1))
+    alice.restore(old.id)
+    return list(alice.export())
+
+
+def bob_in(clock: SettableClock) -> OwnerMemory:
+    other = Mnemon.open(":memory:", embedder=HashingEmbedder(), clock=clock, tokens=WordCounter())
+    return other.owner("alice")
+
+
+def test_all_of_it_comes_back_the_same(records: list[Record], clock: SettableClock) -> None:
+    other = bob_in(clock)
+    taken = other.import_(records)
+    assert list(other.export()) == records
+    assert (taken.messages, taken.memories, taken.already, taken.unkeyed) == (3, 2, 0, ())
+
+
+def test_the_end_of_a_session_is_kept(records: list[Record], clock: SettableClock) -> None:
+    (ending,) = [record for record in records if isinstance(record, Ending)]
+    other = bob_in(clock)
+    other.import_(records)
+    assert other.sessions()[0].ended_at == ending.at
+
+
+def test_taking_it_again_adds_nothing(records: list[Record], alice: OwnerMemory) -> None:
+    taken = alice.import_(records)
+    assert (taken.messages, taken.memories, taken.already) == (0, 0, 5)
+    assert list(alice.export()) == records
+
+
+def test_messages_go_on_after_those_of_the_same_session(
+    records: list[Record], clock: SettableClock
+) -> None:
+    other = bob_in(clock)
+    other.log([Message("Carol", "Hello")], session="s1")
+    other.import_(records)
+    spoken = [(each.sequence, each.content) for each in other.messages("s1")]
+    assert spoken == [(1, "Hello"), (2, "The key is blue")]
+
+
+def test_a_message_whose_external_id_is_there_is_not_taken_twice(
+    records: list[Record], clock: SettableClock
+) -> None:
+    other = bob_in(clock)
+    other.log([Message("Bob", "The key is blue", external_id="D1:1")], session="s1")
+    assert other.import_(records).already == 1
+    assert len(other.messages("s1")) == 1
+
+
+def test_nothing_is_learned_anew(records: list[Record], clock: SettableClock) -> None:
+    messages = [record for record in records if isinstance(record, Message)]
+    assert any(message.role is Role.USER for message in messages)
+    other = bob_in(clock)
+    other.import_(messages)
+    assert other.stats().total_count == 0
+
+
+def test_what_was_known_then_is_known_there_too(
+    records: list[Record], alice: OwnerMemory, clock: SettableClock
+) -> None:
+    other = bob_in(clock)
+    other.import_(records)
+    (job,) = [r for r in records if isinstance(r, Chronicle) and r.memory.key == "job"]
+    for version in job.history.versions:
+        then = version.valid_from + timedelta(minutes=1)
+        here = alice.recall("Where does she work?", as_of=then, touch=False)
+        assert other.recall("Where does she work?", as_of=then, touch=False) == here
