@@ -158,7 +158,8 @@ PREFERENCE_PATTERNS = (
         "always never usually",
     ),
     _pattern(
-        r"\bfrom\s+now\s+on\b|\bin\s+(?:the\s+)?future\b|\bgoing\s+forward\b|\bmake\s+sure\b"
+        r"\bfrom\s+now\s+on\b|\bin\s+(?:the\s+)?future\b|\bgoing\s+forward\b"
+        r"|\bmake\s+sure\s+you\b|(?:^|[.!?,;:\n]\s*|\bplease\s+|\balways\s+)make\s+sure\b"
         r"|\bi(?:['’]d\s+(?:like|want)|\s+want|\s+need|\s+would\s+like)\s+you\s+to\b"
         r"|\bplease\s+(?:use|do|don['’]?t|avoid|keep|include|remember|call|stop|write|answer)\b"
         r"|(?:^|[.!?\n]\s*)(?:don['’]?t|do\s+not|avoid)\s+\w+"

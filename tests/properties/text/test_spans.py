@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemon.domain.items import Span
-from mnemon.text.cues import cue_sentences, found
+from mnemon.text.cues import cue_sentences
 from mnemon.text.passages import passages
 from mnemon.text.sentences import sentences
 
@@ -111,4 +111,4 @@ def test_words_that_fit_stay_whole(text: str, max_tokens: int) -> None:
 def test_sentences_with_cues_are_some_of_the_sentences(text: str) -> None:
     told = cue_sentences(text)
     assert [span for span, _ in told] == [s for s in sentences(text) if s in {t for t, _ in told}]
-    assert frozenset().union(*(kinds for _, kinds in told)) <= found(text)
+    assert all(kinds for _, kinds in told)

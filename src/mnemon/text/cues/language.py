@@ -24,7 +24,9 @@ class Cues:
     """The cues of one language.
 
     A phrase is words with single blanks, any case, straight apostrophes; "#" stands for a number,
-    "*" at a word's end for any ending. It matches whole words, with any white space between them.
+    "*" at a word's end for any ending, "^" before a phrase for the beginning of a clause, and
+    "!" before words at its end that must not follow. It matches whole words, with any white space
+    between them.
 
     Attributes:
         language: ISO 639-1 code.
@@ -34,6 +36,7 @@ class Cues:
         preference: …
         fillers: Words that may stand, up to two, after the first word of a phrase.
         exceptions: Phrases that are no cue, though they begin like one or hold one.
+        asking: Words that make a clause a question, or part of one; "*" as above.
     """
 
     language: str
@@ -43,6 +46,7 @@ class Cues:
     preference: tuple[str, ...]
     fillers: tuple[str, ...] = ()
     exceptions: tuple[str, ...] = ()
+    asking: tuple[str, ...] = ()
 
     def phrases(self, kind: CueKind) -> tuple[str, ...]:
         """Return the phrases of one kind."""

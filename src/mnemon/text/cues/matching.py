@@ -17,8 +17,8 @@ from mnemon.text.sentences import sentences
 _QUESTION_END = re.compile(r"[?？؟]\W*$")
 _TAIL = 40
 _MASK = "\x00"
-# In a question these are asked for, not told. A correction may well be asked politely.
-_TOLD = frozenset({CueKind.NAMING, CueKind.IDENTITY, CueKind.PREFERENCE})
+_CLAUSE_MARK = re.compile(r"[,;:.!–—()]")
+_CLAUSE_START = r"(?:(?<![^.!?,;:\n])|(?<=[.!?,;:\n]\s))"
 
 
 @lru_cache(maxsize=1)
@@ -37,25 +37,43 @@ def found(text: str) -> frozenset[CueKind]:
 def cue_sentences(text: str) -> list[tuple[Span, frozenset[CueKind]]]:
     """Return each sentence that holds a cue outside code, in order, with the cues' kinds.
 
-    A question tells nothing of who somebody is or what they like ("do you know what I like?"):
-    of its cues only a correction counts.
+    A question tells nothing of who somebody is or what they like ("do you know what I like?"),
+    except in a clause of its own ("I like tea, do you?"). A correction may well be asked politely.
     """
     prose = without_code(text)
-    if not _kinds_in(prose):
-        return []
     told = ((span, _told_in(span.of(prose))) for span in sentences(text))
     return [(span, kinds) for span, kinds in told if kinds]
 
 
 def _told_in(sentence: str) -> frozenset[CueKind]:
-    kinds = _kinds_in(sentence)
-    return kinds - _TOLD if _QUESTION_END.search(sentence[-_TAIL:]) else kinds
+    if not _QUESTION_END.search(sentence[-_TAIL:]):
+        return _kinds_in(sentence)
+    masked = _masked(sentence)
+    return frozenset(
+        kind
+        for kind, pattern in _patterns().items()
+        if any(
+            kind is CueKind.CORRECTION or _is_told(masked, cue) for cue in pattern.finditer(masked)
+        )
+    )
+
+
+def _is_told(question: str, cue: re.Match[str]) -> bool:
+    """Tell whether the clause that a cue stands in tells something, and another one asks."""
+    if _CLAUSE_MARK.search(question, cue.end()) is None:
+        return False
+    before = _CLAUSE_MARK.split(question[: cue.start()])[-1]
+    return _asking().search(before) is None
 
 
 def _kinds_in(prose: str) -> frozenset[CueKind]:
-    folded = prose.casefold().replace("’", "'")
-    masked = _exceptions().sub(_MASK, folded)
+    masked = _masked(prose)
     return frozenset(kind for kind, pattern in _patterns().items() if pattern.search(masked))
+
+
+def _masked(prose: str) -> str:
+    """Return the prose as patterns expect it, with exceptions blotted out."""
+    return _exceptions().sub(_MASK, prose.casefold().replace("’", "'"))
 
 
 @lru_cache(maxsize=1)
@@ -70,7 +88,12 @@ def _patterns() -> dict[CueKind, re.Pattern[str]]:
 
 @lru_cache(maxsize=1)
 def _exceptions() -> re.Pattern[str]:
-    return _compiled(_regex(phrase, ()) for cues in languages() for phrase in cues.exceptions)
+    return _compiled(_regex(phrase, c.fillers) for c in languages() for phrase in c.exceptions)
+
+
+@lru_cache(maxsize=1)
+def _asking() -> re.Pattern[str]:
+    return _compiled(_regex(word, ()) for c in languages() for word in c.asking)
 
 
 def _compiled(phrases: Iterable[str]) -> re.Pattern[str]:
@@ -78,12 +101,16 @@ def _compiled(phrases: Iterable[str]) -> re.Pattern[str]:
 
 
 def _regex(phrase: str, fillers: tuple[str, ...]) -> str:
-    """Return the regular expression of a phrase; the same words are folded as in the text."""
-    first, *rest = map(_word_regex, phrase.casefold().split())
-    if not rest:
-        return first
-    between = rf"(?:\s+(?:{'|'.join(map(re.escape, fillers))})){{0,2}}" if fillers else ""
-    return rf"{first}{between}\s+" + r"\s+".join(rest)
+    """Return the regular expression of a phrase; its words are folded as those of a text."""
+    words = phrase.casefold().removeprefix("^").split()
+    first, *rest = (_word_regex(word) for word in words if not word.startswith("!"))
+    not_after = "|".join(_word_regex(word[1:]) for word in words if word.startswith("!"))
+    between = rf"(?:\s+(?:{'|'.join(map(re.escape, fillers))})){{0,2}}" if fillers and rest else ""
+    return (
+        (_CLAUSE_START if phrase.startswith("^") else "")
+        + r"\s+".join([first + between, *rest])
+        + (rf"(?!\s+(?:{not_after})(?!\w))" if not_after else "")
+    )
 
 
 def _word_regex(word: str) -> str:
