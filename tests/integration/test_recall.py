@@ -321,3 +321,10 @@ def test_exported_records_are_all_there_is(alice: OwnerMemory) -> None:
         ("I live in Oslo.", "active"),
         ("Forget me", "forgotten"),
     ]
+
+
+def test_folding_keeps_to_the_budget(alice: OwnerMemory) -> None:
+    alice.learn("I prefer schooners. " + "They are fast ships with many sails. " * 3, "Indeed.")
+    for budget in range(60):
+        result = alice.recall("schooners", token_budget=budget)
+        assert result.total_tokens <= budget

@@ -7,16 +7,12 @@ from mnemon.text.sentences import sentences
 
 
 def sentence_keys(text: str) -> frozenset[str]:
-    """Return the normal forms of a text's sentences."""
-    return frozenset(content_key(span.of(text)) for span in sentences(text))
+    """Return the normal forms of a text's sentences.
 
-
-def covers(longer: str, shorter: str) -> bool:
-    """Return whether every sentence of `shorter` stands in `longer`, as a whole sentence.
-
-    Nearness in meaning is no reason: "Anna owes Bob" and "Bob owes Anna" are near.
+    A text whose sentences all stand in another, as whole sentences, adds nothing to it. Nearness
+    in meaning is no reason to leave a text out: "Anna owes Bob" and "Bob owes Anna" are near.
     """
-    return sentence_keys(shorter) <= sentence_keys(longer)
+    return frozenset(content_key(span.of(text)) for span in sentences(text))
 
 
 def without(text: str, forgotten: frozenset[str]) -> str:

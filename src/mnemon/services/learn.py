@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 MAX_MESSAGE_CHARS = 1_000_000
 
+MAX_SENTENCE_CHARS = 500
+"""The longest sentence that becomes a memory: as long as a fact of `facts` may be. What is longer
+without an end is a list or a listing, and is found as the message it stands in."""
+
 
 @dataclass(frozen=True, slots=True)
 class Learned:
@@ -128,7 +132,7 @@ class Learning:
         drafts = []
         for span, _cues in cue_sentences(message.content):
             sentence = span.of(message.content)
-            if len(sentence) <= profile.max_memory_chars and not sentence.endswith("?"):
+            if len(sentence) <= MAX_SENTENCE_CHARS and not sentence.endswith("?"):
                 draft = Draft(
                     content=sentence,
                     kind="",

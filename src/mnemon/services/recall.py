@@ -15,7 +15,7 @@ from mnemon.domain.recall import Dropped, DropReason, Recalled, RecallResult, Sc
 from mnemon.errors import InvalidInput
 from mnemon.policies import arguments
 from mnemon.policies.budgeting import prompt_tokens
-from mnemon.policies.folding import covers
+from mnemon.policies.folding import sentence_keys
 from mnemon.services.candidates import Found, search
 from mnemon.text.cleaning import clean
 
@@ -184,6 +184,7 @@ class _Choice:
         self._found = found
         self._scores = scores
         self._request = request
+        self._keys: dict[str, frozenset[str]] = {}
 
     @property
     def is_full(self) -> bool:
@@ -195,12 +196,37 @@ class _Choice:
             self.drop(row, "floor")
         elif self.is_full:
             self.drop(row, "rank")
-        elif _fold(self.chosen, result):
+        elif self._fold(result):
             self.drop(row, "folded")
-        elif sum(one.tokens for one in self.chosen) + result.tokens > self._request.token_budget:
-            self.drop(row, "budget")
-        else:
+        elif self._fits(result.tokens):
             self.chosen.append(result)
+        else:
+            self.drop(row, "budget")
+
+    def _fits(self, tokens: int) -> bool:
+        return sum(one.tokens for one in self.chosen) + tokens <= self._request.token_budget
+
+    def _fold(self, result: Recalled) -> bool:
+        """Fold a result into one taken before, or that one into it; return whether it is done."""
+        for place, other in enumerate(self.chosen):
+            if not _related(other.record, result.record):
+                continue
+            said, says = self._sentences(other), self._sentences(result)
+            if says <= said:
+                folded = (*other.folded, result.id, *result.folded)
+                self.chosen[place] = replace(other, folded=folded)
+                return True
+            if said <= says and self._fits(result.tokens - other.tokens):
+                folded = (*result.folded, other.id, *other.folded)
+                self.chosen[place] = replace(result, score=other.score, folded=folded)
+                return True
+        return False
+
+    def _sentences(self, result: Recalled) -> frozenset[str]:
+        keys = self._keys.get(result.id)
+        if keys is None:
+            keys = self._keys[result.id] = sentence_keys(result.text)
+        return keys
 
     def drop(self, row: int, reason: DropReason) -> None:
         """Note what was not taken."""
@@ -272,21 +298,6 @@ def _recalled(
     else:
         shown, pieces = parts[int(found.best_part[row])]
     return Recalled(record, score, shown, prompt_tokens(pieces))
-
-
-def _fold(chosen: list[Recalled], result: Recalled) -> bool:
-    """Fold a result into one chosen before, or that one into it; return whether it is done."""
-    for place, other in enumerate(chosen):
-        if not _related(other.record, result.record):
-            continue
-        if covers(other.text, result.text):
-            chosen[place] = replace(other, folded=(*other.folded, result.id, *result.folded))
-            return True
-        if covers(result.text, other.text):
-            folded = (*result.folded, other.id, *other.folded)
-            chosen[place] = replace(result, score=other.score, folded=folded)
-            return True
-    return False
 
 
 def _related(first: Memory | Message, second: Memory | Message) -> bool:
