@@ -1,4 +1,7 @@
-"""Many owners at once, from asynchronous code. Run: python asynchronous.py"""
+"""Many owners at once, from asynchronous code.
+
+Run: python asynchronous.py
+"""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""Bring your own embedder: any function from texts to vectors. Run: python own_embedder.py"""
+"""Bring your own embedder: any function from texts to vectors.
+
+Run: python own_embedder.py
+"""
 
 import hashlib
 

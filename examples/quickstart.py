@@ -1,4 +1,7 @@
-"""Remember a few things, take in a conversation, ask about both. Run: python quickstart.py"""
+"""Remember a few things, take in a conversation, ask about both.
+
+Run: python quickstart.py
+"""
 
 from datetime import UTC, datetime
 from pathlib import Path

@@ -142,8 +142,8 @@ def _embedder(
     if given is None:
         return open_embedder(settings)
     if hasattr(given, "embed"):
-        return given
-    return CallableEmbedder(given)  # type: ignore[arg-type]
+        return given  # type: ignore[return-value] # an object with `embed` is the port
+    return CallableEmbedder(given)
 
 
 def open_embedder(settings: Settings) -> Embedder:

@@ -85,15 +85,16 @@ OURS = {
     "The dentist moved from Monday to Tuesday": ("When is the dentist?",),
     "Anna owes Bob ten euros": ("Who owes Bob money?",),
 }
+SYSTEMS: dict[str, dict[str, tuple[str, ...]]] = {
+    "companion": COMPANION,
+    "chunks": CHUNKS,
+    "tiers": TIERS,
+    "timeline": TIMELINE,
+    "ours": OURS,
+}
 CASES = [
     (system, content, question)
-    for system, examples in {
-        "companion": COMPANION,
-        "chunks": CHUNKS,
-        "tiers": TIERS,
-        "timeline": TIMELINE,
-        "ours": OURS,
-    }.items()
+    for system, examples in SYSTEMS.items()
     for content, questions in examples.items()
     for question in questions
 ]
