@@ -8,7 +8,7 @@ import pytest
 
 from mnemon import Mnemon
 
-COMPANION = {
+COMPANION: dict[str, tuple[str, ...]] = {
     "User's birthday is March 15": ("When is my birthday?", "What day was I born on?"),
     "Prefers metric units": (
         "Which units do I prefer?",
@@ -27,7 +27,7 @@ COMPANION = {
     "Weather API returned: 22°C, sunny": ("What did the weather API say?", "Is it sunny?"),
     "Q: What time is it? A: 3:00 PM": ("What time is it?",),
 }
-CHUNKS = {
+CHUNKS: dict[str, tuple[str, ...]] = {
     "User is a backend engineer specializing in Python and PostgreSQL.": (
         "What kind of engineer am I?",
         "What do I specialize in?",
@@ -49,7 +49,7 @@ CHUNKS = {
         "What was wrong with the enums?",
     ),
 }
-TIERS = {
+TIERS: dict[str, tuple[str, ...]] = {
     "My name is Alex and I work at NASA": (
         "Do you remember my name?",
         "What is my name?",
@@ -68,7 +68,7 @@ TIERS = {
         "Which voice assistant am I building?",
     ),
 }
-TIMELINE = {
+TIMELINE: dict[str, tuple[str, ...]] = {
     "User prefers Rust for all backend projects": (
         "Which language do I prefer for backend projects?",
     ),
@@ -80,7 +80,7 @@ TIMELINE = {
         "Did we talk about backpressure?",
     ),
 }
-OURS = {
+OURS: dict[str, tuple[str, ...]] = {
     "My name is Alice and I live in Oslo": ("What is my name?", "Where do I live?"),
     "The dentist moved from Monday to Tuesday": ("When is the dentist?",),
     "Anna owes Bob ten euros": ("Who owes Bob money?",),

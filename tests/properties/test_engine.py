@@ -1,0 +1,94 @@
+"""What holds of the engine for any text: it is found again, by whoever wrote it, and only then."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemon import Message, Mnemon
+from mnemon.errors import InvalidInput
+from mnemon.testing.clock import SettableClock
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from mnemon.testing.pairs import Pair, load_pairs
+from mnemon.testing.swaps import swaps
+
+EMBEDDER = HashingEmbedder(64)
+TEXTS = st.lists(st.text(min_size=1, max_size=60), min_size=1, max_size=6)
+
+
+def opened(clock: SettableClock) -> Mnemon:
+    return Mnemon.open(":memory:", embedder=EMBEDDER, tokens=WordCounter(), clock=clock)
+
+
+def clock() -> SettableClock:
+    return SettableClock(datetime(2026, 1, 1, tzinfo=UTC))
+
+
+@settings(max_examples=60)
+@given(TEXTS)
+def test_what_was_stored_is_found_by_its_own_text_a_month_later(texts: list[str]) -> None:
+    time = clock()
+    with opened(time) as memory:
+        alice = memory.owner("alice")
+        stored: dict[str, str] = {}
+        for text in texts:
+            with suppress(InvalidInput):
+                stored[text] = alice.remember(text).id
+        for days in (0, 30):
+            time.advance(timedelta(days=days))
+            for text, id_ in stored.items():
+                found = alice.recall(text, touch=False).memories
+                assert found[0].id == id_
+
+
+@settings(max_examples=60)
+@given(TEXTS)
+def test_what_was_said_is_found_by_its_own_text(texts: list[str]) -> None:
+    with opened(clock()) as memory:
+        alice = memory.owner("alice")
+        said: dict[str, str] = {}
+        for text in texts:
+            with suppress(InvalidInput):
+                message = alice.log([Message("Bob", text)], session="s").messages[0]
+                said.setdefault(message.content, message.id)
+        for content in said:
+            found = alice.recall(content, top_k=10, touch=False, token_budget=10_000).memories
+            assert content in [one.content for one in found]
+
+
+@settings(max_examples=40)
+@given(TEXTS, TEXTS, st.text(min_size=1, max_size=30).filter(str.strip))
+def test_two_owners_with_the_same_texts_get_the_same_ranking(
+    texts: list[str], others: list[str], query: str
+) -> None:
+    with opened(clock()) as memory:
+        for text in texts:
+            for owner in ("alice", "bob"):
+                with suppress(InvalidInput):
+                    memory.remember(text, owner=owner)
+        for text in others:
+            with suppress(InvalidInput):
+                memory.remember(text, owner="carol")
+        with suppress(InvalidInput):
+            alice, bob = (
+                [
+                    (one.content, one.score)
+                    for one in memory.recall(query, owner=owner, touch=False).memories
+                ]
+                for owner in ("alice", "bob")
+            )
+            assert alice == bob
+
+
+@pytest.mark.parametrize("pair", load_pairs(), ids=lambda pair: pair.a[:30])
+def test_no_two_different_facts_become_one(pair: Pair) -> None:
+    with opened(clock()) as memory:
+        first = memory.remember(pair.a, owner="alice")
+        second = memory.remember(pair.b, owner="alice")
+        assert (first.id == second.id) == pair.same
+        swapped = {memory.remember(swap.changed, owner="bob").id for swap in swaps(pair.a)}
+        assert memory.remember(pair.a, owner="bob").id not in swapped
