@@ -34,28 +34,7 @@ _PART_MASK = (1 << PART_BITS) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What was found, before it is scored; n rows.
-
-    Attributes:
-        numbers: The items, ascending.
-        items: Their columns.
-        candidates: What the ranking scores.
-        exact: Which say exactly the query; they come first.
-        best_part: The passage of each that fits the query best.
-        as_of: The instant that was asked about; None: now.
-    """
-
-    numbers: Integers
-    items: Items
-    candidates: Candidates
-    exact: NDArray[np.bool_]
-    best_part: Integers
-    as_of: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Keywords:
+class Keywords:
     """The keyword scores of all passages that hold any keyword, ascending by item and part.
 
     Attributes:
@@ -73,37 +52,60 @@ class _Keywords:
     tops: Floats
 
     @classmethod
-    def of(cls, passages: Integers, score: Floats) -> _Keywords:
+    def of(cls, passages: Integers, score: Floats) -> Keywords:
         """Group scored passages by item."""
         item = passages >> PART_BITS
         if not len(item):
             return cls(item, score, item, item, score)
-        starts = np.flatnonzero(np.r_[True, item[1:] != item[:-1]])
+        starts = np.flatnonzero(np.diff(item, prepend=-1))
         tops = np.maximum.reduceat(score, starts)
         return cls(passages & _PART_MASK, score, starts, item[starts], tops)
 
     def of_items(self, numbers: Integers) -> Floats:
         """Return the score of each item's best passage; 0 for one that holds no keyword."""
-        places, hit = self._places(numbers)
         scores = np.zeros(len(numbers))
-        scores[hit] = self.tops[places[hit]]
+        if len(self.items):
+            places = np.minimum(np.searchsorted(self.items, numbers), len(self.items) - 1)
+            hit = self.items[places] == numbers
+            scores[hit] = self.tops[places[hit]]
         return scores
 
-    def best_parts(self, numbers: Integers) -> Integers:
-        """Return which passage of each item scores best, the first of equals; −1 without one."""
-        places, hit = self._places(numbers)
-        parts = np.full(len(numbers), -1, dtype=np.int64)
-        ends = np.append(self.starts[1:], len(self.part))
-        for row in np.flatnonzero(hit):
-            start, end = self.starts[places[row]], ends[places[row]]
-            parts[row] = self.part[start + int(np.argmax(self.score[start:end]))]
-        return parts
+    def best_part(self, number: int) -> int | None:
+        """Return which passage of an item scores best, the first of equals."""
+        place = int(np.searchsorted(self.items, number))
+        if place == len(self.items) or self.items[place] != number:
+            return None
+        start, *ends = self.starts[place : place + 2]
+        best_of_item = int(np.argmax(self.score[start : ends[0] if ends else None]))
+        return int(self.part[start + best_of_item])
 
-    def _places(self, numbers: Integers) -> tuple[Integers, NDArray[np.bool_]]:
-        if not len(self.items):
-            return np.zeros(len(numbers), dtype=np.int64), np.zeros(len(numbers), dtype=bool)
-        places = np.minimum(np.searchsorted(self.items, numbers), len(self.items) - 1)
-        return places, self.items[places] == numbers
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found, before it is scored; n rows.
+
+    Attributes:
+        numbers: The items, ascending.
+        items: Their columns.
+        candidates: What the ranking scores.
+        exact: Which say exactly the query; they come first.
+        keywords: All keyword scores.
+        nearest_part: The passage of each that is nearest to the query; −1 without a vector.
+        as_of: The instant that was asked about; None: now.
+    """
+
+    numbers: Integers
+    items: Items
+    candidates: Candidates
+    exact: NDArray[np.bool_]
+    keywords: Keywords
+    nearest_part: Integers
+    as_of: datetime | None
+
+    def best_part(self, row: int) -> int:
+        """Return the passage that fits the query best: by its keywords, else by its vector."""
+        part = self.keywords.best_part(int(self.numbers[row]))
+        return max(0, int(self.nearest_part[row])) if part is None else part
 
 
 def search(
@@ -125,13 +127,13 @@ def search(
     return _found(snapshot, profile, numbers, same, keywords, vector, scope)
 
 
-def _keywords(snapshot: Snapshot, query: Query | None, scope: Scope) -> _Keywords:
+def _keywords(snapshot: Snapshot, query: Query | None, scope: Scope) -> Keywords:
     if query is None or not query.terms:
-        return _Keywords.of(np.empty(0, dtype=np.int64), np.empty(0))
+        return Keywords.of(np.empty(0, dtype=np.int64), np.empty(0))
     postings = snapshot.postings(query.terms, scope)
     scores = bm25(postings)
     hit = scores > 0.0
-    return _Keywords.of(postings.passages[hit], scores[hit])
+    return Keywords.of(postings.passages[hit], scores[hit])
 
 
 def _same_content(snapshot: Snapshot, request: Request) -> Integers:
@@ -146,16 +148,14 @@ def _found(
     profile: Profile,
     numbers: Integers,
     same: Integers,
-    keywords: _Keywords,
+    keywords: Keywords,
     vector: NDArray[np.int8] | None,
     scope: Scope,
 ) -> Found:
     items = snapshot.items(numbers)
-    size = len(numbers)
     previous = snapshot.neighbours(numbers, -1, scope)
     before = _columns_of(snapshot, previous)
-    similarity, best_similarity, by_vector = _similarities(snapshot, numbers, vector)
-    by_keyword = keywords.best_parts(numbers)
+    similarity, best_similarity, nearest_part = _similarities(snapshot, numbers, vector)
     strength, fresh = _vitality(profile, items, snapshot.uses(numbers), scope)
     candidates = Candidates(
         similarity=similarity,
@@ -177,10 +177,8 @@ def _found(
         strength=strength,
         freshness=fresh,
     )
-    best_part = np.zeros(size, dtype=np.int64)
-    best_part = np.where(by_vector >= 0, by_vector, best_part)
-    best_part = np.where(by_keyword >= 0, by_keyword, best_part)
-    return Found(numbers, items, candidates, np.isin(numbers, same), best_part, scope.as_of)
+    exact = np.isin(numbers, same)
+    return Found(numbers, items, candidates, exact, keywords, nearest_part, scope.as_of)
 
 
 def _columns_of(snapshot: Snapshot, numbers: Integers) -> tuple[Integers, Integers]:

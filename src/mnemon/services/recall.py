@@ -36,9 +36,6 @@ _QUERY_HEAD = 300
 _QUERY_TAIL = 700
 """A long query keeps its first 300 and last 700 characters: what it is about, and what is asked."""
 
-_SPARE = 5
-"""How many more candidates are read at once than are wanted: some will be folded."""
-
 _MODES = ("hybrid", "vector", "keyword")
 
 
@@ -99,7 +96,7 @@ class Recalling:
         scope = Scope(
             now=self._access.clock.now(),
             as_of=None if as_of is None else arguments.instant(as_of, "as_of"),
-            kinds=_kinds(kinds, self._access.profile(owner_id)),
+            kinds=None if kinds is None else _kinds(kinds, self._access.profile(owner_id)),
             session_id=None if session is None else arguments.name(session, "session"),
             tags=() if tags is None else arguments.tags(tags),
             since=None if since is None else arguments.instant(since, "since"),
@@ -163,9 +160,7 @@ def shortened(query: str) -> str:
     return f"{query[:_QUERY_HEAD]}{query[-_QUERY_TAIL:]}"
 
 
-def _kinds(kinds: Iterable[str] | None, profile: Profile) -> frozenset[str] | None:
-    if kinds is None:
-        return None
+def _kinds(kinds: Iterable[str], profile: Profile) -> frozenset[str]:
     if isinstance(kinds, str):
         raise InvalidInput("kinds", "must be a list of kinds, not one text")
     known = (*profile.kinds, EPISODE)
@@ -237,17 +232,16 @@ class _Choice:
 
 def _choose(snapshot: Snapshot, found: Found, scores: Scores, request: Request) -> _Choice:
     """Take the best that fit, folding what another result says already."""
-    order = np.lexsort((found.numbers, -scores.total, ~found.exact))
+    order = np.lexsort((found.numbers, -scores.total, ~found.exact)).tolist()
     choice = _Choice(found, scores, request)
-    step = request.top_k + _SPARE
-    for start in range(0, len(order), step):
-        rows = [int(row) for row in order[start : start + step]]
-        if choice.is_full:
-            for row in rows if request.trace else ():
-                choice.drop(row, "rank")
-            continue
+    read = 0
+    while read < len(order) and not choice.is_full:
+        rows = order[read : read + request.top_k]
         for row, result in zip(rows, _load(snapshot, found, scores, rows), strict=True):
             choice.offer(row, result)
+        read += len(rows)
+    for row in order[read:]:
+        choice.drop(row, "rank")
     choice.chosen = _marked(snapshot, choice.chosen)
     return choice
 
@@ -296,7 +290,7 @@ def _recalled(
         shown = Span(0, len(record.content))
         pieces = sum(tokens for _, tokens in parts)
     else:
-        shown, pieces = parts[int(found.best_part[row])]
+        shown, pieces = parts[found.best_part(row)]
     return Recalled(record, score, shown, prompt_tokens(pieces))
 
 
