@@ -1,0 +1,143 @@
+"""Turns that lives take now and then: each has one right outcome or a clear refusal."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+import pytest
+
+from mnemon import Message, Mnemon, OwnerMemory, State
+from mnemon.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
+from mnemon.services.touches import Touches
+from mnemon.testing.clock import SettableClock
+
+
+def test_only_an_active_memory_is_superseded_and_only_by_an_active_one(
+    alice: OwnerMemory,
+) -> None:
+    a, b = (alice.remember(text).id for text in ("One fish", "Two fish"))
+    alice.forget(a)
+    with pytest.raises(Conflict, match="forgotten, not active"):
+        alice.supersede(a, b)
+    with pytest.raises(Conflict, match="forgotten, not active"):
+        alice.supersede(b, a)
+
+
+def test_a_chain_of_supersessions_has_an_end(alice: OwnerMemory) -> None:
+    ids = [alice.remember(f"Fish number {number}").id for number in range(13)]
+    for old, new in pairwise(ids[:-1]):
+        alice.supersede(old, new)
+    with pytest.raises(Conflict, match="longer than 10"):
+        alice.supersede(ids[-1], ids[0])
+
+
+def test_a_superseded_memory_cant_be_updated_and_both_expiries_are_one_too_many(
+    alice: OwnerMemory,
+) -> None:
+    a, b = (alice.remember(text).id for text in ("One fish", "Two fish"))
+    alice.supersede(a, b)
+    with pytest.raises(NotFound, match="active memory"):
+        alice.update(a, "Three fish")
+    with pytest.raises(InvalidInput, match="either"):
+        alice.remember("x", expires_in="1d", expires_at=datetime(2030, 1, 1, tzinfo=UTC))
+    alice.remember("Four fish")
+    with pytest.raises(Conflict, match="says that already"):
+        alice.update(b, "Four fish")
+
+
+def test_a_message_of_forgotten_words_comes_back_with_its_memory_only(alice: OwnerMemory) -> None:
+    learned = alice.learn("I like tea.")
+    message, memory = learned.messages[0].id, learned.memories[0].id
+    alice.forget(memory)
+    with pytest.raises(Conflict, match=memory):
+        alice.restore(message)
+    alice.restore(memory)
+    with pytest.raises(Conflict, match="not forgotten"):
+        alice.restore(message)
+
+
+def test_two_forgettings_in_one_message_are_undone_in_any_order(alice: OwnerMemory) -> None:
+    learned = alice.learn("I like tea. I live in Oslo. The sky is blue.")
+    message = learned.messages[0]
+    first, second = (memory.id for memory in learned.memories)
+    alice.forget(first)
+    alice.forget(second)
+    assert alice.message(message.id).content == "The sky is blue."
+    alice.restore(first)
+    assert alice.message(message.id).content == "I like tea. The sky is blue."
+    alice.restore(second)
+    assert alice.message(message.id).content == message.content
+
+
+def test_a_restored_memory_that_had_expired_lasts(alice: OwnerMemory, clock: SettableClock) -> None:
+    stored = alice.remember("The code word is heron", expires_in="1h")
+    alice.forget(stored.id)
+    clock.advance(timedelta(days=1))
+    alice.restore(stored.id)
+    restored = alice.get(stored.id)
+    assert (restored.state, restored.expires_at) == (State.ACTIVE, None)
+    assert [one.id for one in alice.recall("heron").memories] == [stored.id]
+
+
+def test_a_list_is_filtered_as_it_says(alice: OwnerMemory) -> None:
+    kept = alice.remember("One fish", kind="fact", tags=["sea"])
+    gone = alice.remember("Two fish", kind="event", tags=["sea"])
+    alice.forget(gone.id)
+    assert [one.id for one in alice.list().memories] == [kept.id]
+    assert [one.id for one in alice.list(state="forgotten").memories] == [gone.id]
+    assert [one.id for one in alice.list(state="all", kind="event").memories] == [gone.id]
+    assert len(alice.list(state="all", tags=["sea"]).memories) == 2
+    for options, field in (({"state": "lost"}, "state"), ({"kind": "opinion"}, "kind")):
+        with pytest.raises(InvalidInput) as caught:
+            alice.list(**options)  # type: ignore[arg-type]
+        assert caught.value.field == field
+
+
+def test_one_id_twice_in_a_call_is_one_message(alice: OwnerMemory) -> None:
+    learned = alice.log(
+        [Message("Bob", "x", external_id="1"), Message("Bob", "y", external_id="1")]
+    )
+    assert [message.content for message in learned.messages] == ["x"]
+    assert learned.already == 1
+    with pytest.raises(InvalidInput, match=r"messages\[0\]"):
+        alice.log(["text"])  # type: ignore[list-item]
+    assert alice.log([]).messages == ()
+
+
+def test_the_engine_says_who_it_remembers(memory: Mnemon, alice: OwnerMemory) -> None:
+    assert memory.owners() == []
+    alice.remember("x")
+    memory.remember("y", owner="bob")
+    assert memory.owners() == ["alice", "bob"]
+    assert repr(alice) == "OwnerMemory('alice')"
+
+
+def test_a_use_that_cant_be_noted_is_logged_and_the_answer_comes(
+    memory: Mnemon,
+    alice: OwnerMemory,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    alice.remember("Likes green tea")
+
+    def full(*_: object) -> None:
+        raise StoreUnavailable("the disk is full")
+
+    monkeypatch.setattr(memory._parts.store, "touch", full)
+    with caplog.at_level(logging.WARNING):
+        assert len(alice.recall("tea").memories) == 1
+        memory.flush()
+    assert "could not note 1 recalls: StoreUnavailable" in caplog.text
+    assert "tea" not in caplog.text
+
+
+def test_touches_are_written_without_being_asked(memory: Mnemon, alice: OwnerMemory) -> None:
+    stored = alice.remember("Likes green tea")
+    touches = Touches(memory._parts.store, SettableClock(datetime(2026, 5, 1, tzinfo=UTC)))
+    touches.add("alice", [])
+    touches.add("alice", [stored.id, stored.id])
+    touches.close()
+    touches.close()
+    assert alice.get(stored.id).access_count == 2
