@@ -40,11 +40,19 @@ SESSIONS = ("s1", "s2")
 WORDS = ("tea", "cup", "pot", "%", "é")
 KINDS = ("fact", "event", EPISODE)
 TAGS = ("a", "b")
-IDS = tuple(record_id(number) for number in range(1, 13))
-"""Few of each, so that they meet: the same ids for both owners, memories and messages."""
+IDS = tuple(record_id(number) for number in range(1, 25))
+"""Few of each, so that they meet: both owners have the same, and some are of both kinds."""
 
 _small = st.integers(-3, 3)
 _ids = st.sampled_from(IDS)
+_memory_ids = st.sampled_from(IDS[:14])
+_message_ids = st.sampled_from(IDS[10:])
+_picks = st.sampled_from((None, *range(len(IDS))))
+"""Which of what is there a step is about; None: what the step says, there or not."""
+
+_steps = st.sampled_from((1, 1, 1, 1, 0, 2))
+"""How far above the last version the next one is."""
+
 _times = st.integers(0, 60).map(at)
 _terms = st.dictionaries(st.sampled_from(WORDS), st.integers(1, 3), max_size=4)
 _near = st.none() | st.tuples(_small, _small, _small)
@@ -74,13 +82,13 @@ _scopes = st.builds(
 _owners = st.sampled_from(OWNERS)
 _memories = st.builds(
     Memory,
-    id=_ids,
+    id=_memory_ids,
     owner_id=st.just(""),
     kind=st.sampled_from(KINDS),
     content=st.sampled_from(WORDS),
     created_at=_times,
     updated_at=_times,
-    key=st.none() | st.sampled_from(WORDS[:2]),
+    key=st.sampled_from((None, None, None, None, None, *WORDS[:3])),
     summary=st.none() | st.just("short"),
     tags=st.lists(st.sampled_from(TAGS), unique=True).map(lambda tags: tuple(sorted(tags))),
     importance=st.floats(0, 1),
@@ -103,8 +111,8 @@ _messages = st.builds(
     content=st.sampled_from(WORDS),
     role=st.sampled_from(Role),
     at=_times,
-    external_id=st.none() | st.sampled_from(("D1:1", "D1:2")),
-    id=_ids,
+    external_id=st.sampled_from((None, None, None, "D1:1", "D1:2")),
+    id=_message_ids,
     session_id=st.sampled_from(SESSIONS),
     sequence=st.integers(1, 9),
     version=st.integers(1, 6),
@@ -126,11 +134,35 @@ class StoreMachine(RuleBasedStateMachine):
         self.store = self.open_store()
         self._held: list[tuple[Snapshot, Snapshot]] = []
 
-    @initialize(with_vectors=st.booleans())
-    def adopt(self, *, with_vectors: bool) -> None:
-        """Adopt the builders' vectors; or not yet, so that those are refused."""
+    @initialize(
+        with_vectors=st.sampled_from((True, True, True, False)),
+        memories=st.lists(st.tuples(_memories, _entries), min_size=2, max_size=4),
+        said=st.lists(st.tuples(_messages, _entries), min_size=2, max_size=4),
+    )
+    def begin(
+        self,
+        memories: Sequence[tuple[Memory, IndexEntry]],
+        said: Sequence[tuple[Message, IndexEntry]],
+        *,
+        with_vectors: bool,
+    ) -> None:
+        """Store something for each owner, so that later steps find it.
+
+        Where the builders' vectors are not adopted, entries with one are refused.
+        """
         if with_vectors:
             self.adopt_embedder()
+        for owner in OWNERS:
+            numbered = [
+                (replace(one, id=id_, key=None, state=State.ACTIVE), own)
+                for id_, (one, own) in zip(IDS, memories, strict=False)
+            ]
+            self.insert(owner, numbered)
+            named = [
+                (replace(one, id=id_, external_id=None), own)
+                for id_, (one, own) in zip(reversed(IDS), said, strict=False)
+            ]
+            self.log(owner, SESSIONS[0], named, None, in_place=True)
 
     @rule()
     def adopt_embedder(self) -> None:
@@ -149,7 +181,7 @@ class StoreMachine(RuleBasedStateMachine):
         session=st.sampled_from(SESSIONS),
         pairs=st.lists(st.tuples(_messages, _entries), min_size=1, max_size=3),
         at_=st.none() | _times,
-        in_place=st.booleans(),
+        in_place=st.sampled_from((True, True, True, False)),
     )
     def log(
         self,
@@ -177,47 +209,66 @@ class StoreMachine(RuleBasedStateMachine):
 
         self._write(owner, step)
 
-    @rule(owner=_owners, memory=_memories, own=_entries, step=st.integers(0, 2))
-    def revise(self, owner: str, memory: Memory, own: IndexEntry, step: int) -> None:
+    @rule(owner=_owners, memory=_memories, own=_entries, step=_steps, pick=_picks)
+    def revise(
+        self, owner: str, memory: Memory, own: IndexEntry, step: int, pick: int | None
+    ) -> None:
         """Open another version of a memory."""
 
         def write(tx: Transaction) -> None:
-            version = max((one.version for one in tx.memories([memory.id])), default=0) + step
-            tx.revise(replace(memory, owner_id=owner, version=version), own)
+            id_ = _picked(_memory_ids_of(tx), pick, memory.id)
+            version = max((one.version for one in tx.memories([id_])), default=0) + step
+            tx.revise(replace(memory, id=id_, owner_id=owner, version=version), own)
 
         self._write(owner, write)
 
-    @rule(owner=_owners, memory=_memories)
-    def amend(self, owner: str, memory: Memory) -> None:
+    @rule(owner=_owners, memory=_memories, pick=_picks)
+    def amend(self, owner: str, memory: Memory, pick: int | None) -> None:
         """Change a memory within its version."""
-        self._write(owner, lambda tx: tx.amend(replace(memory, owner_id=owner)))
 
-    @rule(owner=_owners, said=_messages, own=_entries, at_=_times, step=st.integers(0, 2))
+        def write(tx: Transaction) -> None:
+            id_ = _picked(_memory_ids_of(tx), pick, memory.id)
+            tx.amend(replace(memory, id=id_, owner_id=owner))
+
+        self._write(owner, write)
+
+    @rule(owner=_owners, said=_messages, own=_entries, at_=_times, step=_steps, pick=_picks)
     def revise_message(
-        self, owner: str, said: Message, own: IndexEntry, at_: Any, step: int
+        self,
+        owner: str,
+        said: Message,
+        own: IndexEntry,
+        at_: Any,
+        step: int,
+        pick: int | None,
     ) -> None:
         """Open another version of a message."""
 
         def write(tx: Transaction) -> None:
-            version = max((one.version for one in tx.originals([said.id])), default=0) + step
-            tx.revise_message(replace(said, version=version), own, at_)
+            id_ = _picked(_message_ids_of(tx), pick, said.id)
+            version = max((one.version for one in tx.originals([id_])), default=0) + step
+            tx.revise_message(replace(said, id=id_, version=version), own, at_)
 
         self._write(owner, write)
 
-    @rule(owner=_owners, id_=_ids, own=_entries)
-    def reindex(self, owner: str, id_: str, own: IndexEntry) -> None:
+    @rule(owner=_owners, id_=_message_ids, own=_entries, pick=_picks)
+    def reindex(self, owner: str, id_: str, own: IndexEntry, pick: int | None) -> None:
         """Index a message anew."""
-        self._write(owner, lambda tx: tx.reindex(id_, own))
 
-    @rule(owner=_owners, ids=st.lists(_ids, max_size=4), at_=_times)
+        def write(tx: Transaction) -> None:
+            tx.reindex(_picked(_message_ids_of(tx), pick, id_), own)
+
+        self._write(owner, write)
+
+    @rule(owner=_owners, ids=st.lists(_message_ids, max_size=6), at_=_times)
     def close_messages(self, owner: str, ids: Sequence[str], at_: Any) -> None:
         """Forget messages."""
         self._write(owner, lambda tx: tx.close_messages(ids, at_))
 
     @rule(
         owner=_owners,
-        source=_ids,
-        to=_ids,
+        source=_memory_ids,
+        to=_memory_ids,
         relation=st.sampled_from(("near", "summary_of")),
     )
     def link(self, owner: str, source: str, to: str, relation: Any) -> None:
@@ -242,7 +293,7 @@ class StoreMachine(RuleBasedStateMachine):
 
         self._write(owner, write)
 
-    @rule(owner=_owners, ids=st.lists(_ids, max_size=3), count=st.integers(1, 3), at_=_times)
+    @rule(owner=_owners, ids=st.lists(_memory_ids, max_size=5), count=st.integers(1, 3), at_=_times)
     def touch(self, owner: str, ids: Sequence[str], count: int, at_: Any) -> None:
         """Say that memories were recalled."""
         for store in (self.store, self.reference):
@@ -326,15 +377,31 @@ class StoreMachine(RuleBasedStateMachine):
                 outcomes.append(type(error))
             else:
                 outcomes.append(None)
-        assert outcomes[0] == outcomes[1]
+        assert outcomes[0] is outcomes[1]
 
     def _same(
         self, under_test: Snapshot, reference: Snapshot, ask: Callable[[Snapshot], Any]
     ) -> None:
-        assert plain(ask(under_test)) == plain(ask(reference))
+        got, expected = plain(ask(under_test)), plain(ask(reference))
+        different = {
+            name: (got[name], expected[name]) for name in got if got[name] != expected[name]
+        }
+        assert not different
 
 
 _MOST_HELD = 3
+
+
+def _memory_ids_of(snapshot: Snapshot) -> list[str]:
+    return [one.id for one in snapshot.memories(IDS)]
+
+
+def _message_ids_of(snapshot: Snapshot) -> list[str]:
+    return [one.id for one in snapshot.originals(IDS)]
+
+
+def _picked(there: Sequence[str], pick: int | None, otherwise: str) -> str:
+    return there[pick % len(there)] if there and pick is not None else otherwise
 
 
 class _FailedOnPurposeError(Exception):

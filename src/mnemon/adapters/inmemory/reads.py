@@ -46,15 +46,15 @@ class Records:
 
     def by_content(self, content_key: str) -> list[Memory | Message]:
         """See the port."""
-        same = {
-            item.record_id
+        same = [
+            (item.kind is None, item.record_id)
             for item in self._state.items.values()
             if item.content_key == content_key and item.valid_to == NEVER
-        }
-        memories = [memory for memory in self._all() if memory.id in same]
+        ]
+        memories = [memory for memory in self._all() if (False, memory.id) in same]
         return [
             *sorted(memories, key=lambda memory: (memory.created_at, memory.id)),
-            *(message for message in self.messages() if message.id in same),
+            *(message for message in self.messages() if (True, message.id) in same),
         ]
 
     def page(

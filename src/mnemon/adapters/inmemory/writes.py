@@ -62,6 +62,11 @@ class Writer(Records):
         at: datetime | None = None,
     ) -> None:
         """See the port."""
+        with self._change(changes=bool(messages)):
+            for message, entry in messages:
+                checked(message)
+                pack_id(message.id)
+                check_entry(entry, self._dimension)
         for message, entry in messages:
             with self._change():
                 self._check_free(message, session_id)
@@ -84,6 +89,10 @@ class Writer(Records):
 
     def insert(self, memories: Sequence[tuple[Memory, IndexEntry]]) -> None:
         """See the port."""
+        with self._change(changes=bool(memories)):
+            for memory, entry in memories:
+                _check_ids(memory)
+                check_entry(entry, self._dimension)
         for memory, entry in memories:
             with self._change():
                 self._check_new(memory)
@@ -97,6 +106,7 @@ class Writer(Records):
             versions = self._versions(memory.id)
             if memory.version <= versions[-1].memory.version:
                 raise Conflict("the version is not above the one that there is")
+            check_entry(entry, self._dimension)
             stored = self._checked(memory)
             self._close(versions[-1].item, micros(memory.updated_at))
             since = max(micros(memory.updated_at), self._state.items[versions[-1].item].valid_to)
@@ -200,11 +210,7 @@ class Writer(Records):
 
     def _checked(self, memory: Memory) -> Memory:
         """Return a memory as it is kept, if it can be."""
-        pack_id(memory.id)
-        if memory.superseded_by:
-            pack_id(memory.superseded_by, "superseded_by")
-        for source in memory.sources:
-            pack_id(source.id, "sources")
+        _check_ids(memory)
         keyed = None if memory.key is None else self.by_key(memory.key)
         if memory.state is State.ACTIVE and keyed is not None and keyed.id != memory.id:
             raise Conflict("the key is taken already")
@@ -315,6 +321,14 @@ class Writer(Records):
             last_sequence=max(session.last_sequence, message.sequence),
             messages=session.messages + 1,
         )
+
+
+def _check_ids(memory: Memory) -> None:
+    pack_id(memory.id)
+    if memory.superseded_by:
+        pack_id(memory.superseded_by, "superseded_by")
+    for source in memory.sources:
+        pack_id(source.id, "sources")
 
 
 def _in_utc(message: Message) -> Message:
