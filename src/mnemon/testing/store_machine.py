@@ -133,6 +133,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.reference: Store = InMemoryStore()
         self.store = self.open_store()
         self._held: list[tuple[Snapshot, Snapshot]] = []
+        self._turn = 0
 
     @initialize(
         with_vectors=st.sampled_from((True, True, True, False)),
@@ -356,6 +357,18 @@ class StoreMachine(RuleBasedStateMachine):
             with self.store.read(owner) as under_test, self.reference.read(owner) as reference:
                 self._same(under_test, reference, records)
 
+    @invariant()
+    def same_searches(self) -> None:
+        """Compare a search every third time, so that indexes are a few writes behind."""
+        self._turn += 1
+        if self._turn % 3:
+            return
+        scope = _SCOPES[self._turn // 3 % len(_SCOPES)]
+        near = (self._turn % 5 - 2, self._turn % 7 - 3, 1)
+        for owner in OWNERS:
+            with self.store.read(owner) as under_test, self.reference.read(owner) as reference:
+                self._same(under_test, reference, lambda one: searched(one, scope, near, 5))
+
     def teardown(self) -> None:
         """Close both."""
         self._let_go()
@@ -390,6 +403,16 @@ class StoreMachine(RuleBasedStateMachine):
 
 
 _MOST_HELD = 3
+
+_NOW = Scope(now=at(30))
+_SCOPES = (
+    _NOW,
+    replace(_NOW, as_of=at(20)),
+    replace(_NOW, tags=("a",), include_compressed=True),
+    _NOW,
+    replace(_NOW, session_id="s1", since=at(10)),
+    replace(_NOW, kinds=frozenset({"fact"}), until=at(40)),
+)
 
 
 def _memory_ids_of(snapshot: Snapshot) -> list[str]:

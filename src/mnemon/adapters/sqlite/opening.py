@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _RETRY_S = 0.01
+_SMALLEST_PAGE = 512
 
 
 def prepare(
@@ -37,6 +38,7 @@ def prepare(
         KeyUnavailable: It was made with another cipher.
     """
     _make_folder(path)
+    _refuse_other_files(path)
     connection = Connection(path, busy_timeout_s)
     try:
         if _schema(connection, len(migrations)) < len(migrations):
@@ -51,6 +53,20 @@ def _make_folder(path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreUnavailable(f"the store's folder cannot be made: {path.parent}") from error
+
+
+def _refuse_other_files(path: Path) -> None:
+    """Refuse a file that is shorter than a page: SQLite would take it for empty, and write.
+
+    Its size is all that is looked at: to open and close the file would let go of the locks
+    that this process holds on it.
+    """
+    try:
+        size = path.stat().st_size if path.exists() else 0
+    except OSError as error:
+        raise StoreUnavailable(f"the store cannot be opened: {path}") from error
+    if 0 < size < _SMALLEST_PAGE:
+        raise StoreDamaged(f"{path} is not a store of Mnemon")
 
 
 def _schema(connection: Connection, known: int) -> int:

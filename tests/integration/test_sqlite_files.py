@@ -1,0 +1,221 @@
+"""Files that SQLite stores are opened on: new, ours, foreign, damaged, old and newer."""
+
+from collections.abc import Callable
+from contextlib import closing
+from multiprocessing import get_context
+from pathlib import Path
+
+import apsw
+import pytest
+
+from mnemon.adapters.crypto.plain import PlainCipher
+from mnemon.adapters.sqlite.opening import prepare
+from mnemon.adapters.sqlite.schema import APPLICATION_ID, MIGRATIONS
+from mnemon.adapters.sqlite.store import SqliteStore
+from mnemon.errors import (
+    KeyUnavailable,
+    MnemonError,
+    StoreDamaged,
+    StoreTooNew,
+    StoreUnavailable,
+)
+from mnemon.testing.builders import memory, record_id
+from mnemon.testing.store_records import remember
+
+
+def open_store(path: Path) -> SqliteStore:
+    return SqliteStore.open(path, cipher=PlainCipher(), busy_timeout_s=0.5)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A file with one memory."""
+    file = tmp_path / "memory.db"
+    store = open_store(file)
+    remember_one(store)
+    store.close()
+    return file
+
+
+def remember_one(store: SqliteStore, number: int = 1) -> None:
+    store.adopt_embedder("builders", 8)
+    remember(store, memory(number))
+
+
+def read_one(store: SqliteStore) -> int:
+    with store.read("alice") as snapshot:
+        return len(snapshot.memories([record_id(1)]))
+
+
+def test_a_new_file_is_made_with_its_folder(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "a" / "b" / "memory.db")
+    assert store.owners() == []
+    store.close()
+    assert (tmp_path / "a" / "b" / "memory.db").exists()
+
+
+def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
+    file = tmp_path / "memory.db"
+    file.touch()
+    store = open_store(file)
+    remember_one(store)
+    store.close()
+    assert read_one(open_store(file)) == 1
+
+
+def test_what_was_written_is_there_after_reopening(path: Path) -> None:
+    store = open_store(path)
+    assert read_one(store) == 1
+    assert store.meta.embedder == "builders"
+    store.close()
+
+
+def test_a_closed_store_leaves_one_file_and_nothing_open(tmp_path: Path) -> None:
+    file = tmp_path / "memory.db"
+    store = open_store(file)
+    remember_one(store)
+    with store.read("alice") as one, store.read("alice") as two:
+        assert one.counter == two.counter == 1
+    store.close()
+    assert [entry.name for entry in tmp_path.iterdir()] == ["memory.db"]
+    opened = [link.resolve() for link in Path("/proc/self/fd").iterdir()]
+    assert not [target for target in opened if target.is_relative_to(tmp_path)]
+
+
+def test_a_snapshot_given_back_after_closing_is_let_go_too(path: Path) -> None:
+    store = open_store(path)
+    with store.read("alice") as snapshot:
+        store.close()
+        assert len(snapshot.memories([record_id(1)])) == 1
+    opened = [link.resolve() for link in Path("/proc/self/fd").iterdir()]
+    assert not [target for target in opened if target.is_relative_to(path.parent)]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"x", b"not a database, but long enough to look like one " * 100, b"SQLite format 3\0"],
+)
+def test_a_file_that_is_no_database_is_refused_untouched(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "memory.db"
+    file.write_bytes(content)
+    with pytest.raises(StoreDamaged):
+        open_store(file)
+    assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize("mode", ["DELETE", "WAL"])
+def test_a_database_of_another_program_is_refused_untouched(tmp_path: Path, mode: str) -> None:
+    file = tmp_path / "memory.db"
+    with closing(apsw.Connection(str(file))) as other:
+        other.execute(f"PRAGMA journal_mode = {mode}")
+        other.execute("CREATE TABLE theirs (x)")
+    before = file.read_bytes()
+    with pytest.raises(StoreDamaged):
+        open_store(file)
+    assert file.read_bytes() == before
+
+
+def test_a_newer_schema_is_refused_untouched(path: Path) -> None:
+    with closing(apsw.Connection(str(path))) as other:
+        other.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+    before = path.read_bytes()
+    with pytest.raises(StoreTooNew) as refused:
+        open_store(path)
+    assert (refused.value.found, refused.value.known) == (len(MIGRATIONS) + 1, len(MIGRATIONS))
+    assert path.read_bytes() == before
+
+
+def test_another_cipher_is_refused(path: Path) -> None:
+    class Other(PlainCipher):
+        name = "other"
+
+    with pytest.raises(KeyUnavailable):
+        SqliteStore.open(path, cipher=Other())
+
+
+def test_a_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailable) as refused:
+        open_store(tmp_path)
+    assert str(tmp_path) in str(refused.value)
+
+
+def test_a_folder_that_can_not_be_made_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreUnavailable):
+        open_store(tmp_path / "file" / "memory.db")
+
+
+def _truncated(content: bytes) -> bytes:
+    return content[: len(content) // 3]
+
+
+def _overwritten(content: bytes) -> bytes:
+    return content[:4096] + b"\xa5" * (len(content) - 4096)
+
+
+def _broken_header(content: bytes) -> bytes:
+    return b"\0" * 16 + content[16:]
+
+
+@pytest.mark.parametrize("damage", [_truncated, _overwritten, _broken_header])
+def test_a_damaged_file_is_said_to_be_damaged(path: Path, damage: Callable[[bytes], bytes]) -> None:
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(StoreDamaged):
+        read_one(open_store(path))
+
+
+def test_a_table_gone_missing_is_damage(path: Path) -> None:
+    with closing(apsw.Connection(str(path))) as other:
+        other.execute("DROP TABLE memories")
+    store = open_store(path)
+    with pytest.raises(StoreDamaged):
+        read_one(store)
+    store.close()
+
+
+def test_an_old_store_is_copied_and_brought_up_to_date(path: Path) -> None:
+    newer = (*MIGRATIONS, "ALTER TABLE owners ADD COLUMN colour TEXT")
+    prepare(path, cipher="plain", analyser=1, busy_timeout_s=1, migrations=newer)
+    with closing(apsw.Connection(str(path))) as now:
+        assert now.execute("PRAGMA user_version").fetchone() == (len(newer),)
+        assert now.execute("SELECT name, colour FROM owners").fetchall() == [("alice", None)]
+    copy = path.with_name(f"memory.db.before-{len(newer)}")
+    assert read_one(open_store(copy)) == 1
+
+
+def test_a_migration_that_fails_leaves_the_store_as_it_was(path: Path) -> None:
+    newer = (*MIGRATIONS, "CREATE TABLE half (x); SELECT nonsense FROM nowhere")
+    with pytest.raises(MnemonError):
+        prepare(path, cipher="plain", analyser=1, busy_timeout_s=1, migrations=newer)
+    store = open_store(path)
+    assert read_one(store) == 1
+    store.close()
+    with closing(apsw.Connection(str(path))) as now:
+        assert not now.execute("SELECT * FROM sqlite_schema WHERE name = 'half'").fetchall()
+
+
+def test_the_file_says_whose_it_is(path: Path) -> None:
+    with closing(apsw.Connection(str(path))) as other:
+        assert other.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
+        assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def _open_and_remember(path: str, number: int) -> None:
+    store = SqliteStore.open(path, cipher=PlainCipher(), busy_timeout_s=30)
+    remember_one(store, number)
+    store.close()
+
+
+def test_processes_that_open_a_new_file_at_once_all_succeed(tmp_path: Path) -> None:
+    context = get_context("spawn")
+    file = str(tmp_path / "memory.db")
+    workers = [context.Process(target=_open_and_remember, args=(file, n)) for n in (1, 2, 3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert [worker.exitcode for worker in workers] == [0, 0, 0]
+    store = open_store(tmp_path / "memory.db")
+    with store.read("alice") as snapshot:
+        assert len(snapshot.memories([record_id(n) for n in (1, 2, 3)])) == 3
+    store.close()

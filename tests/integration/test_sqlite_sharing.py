@@ -1,0 +1,300 @@
+"""One SQLite file shared: by threads, by processes, and with a lock or a disk in the way."""
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+import numpy as np
+import pytest
+
+from mnemon.adapters.crypto.plain import PlainCipher
+from mnemon.adapters.sql.cache import IndexCache
+from mnemon.adapters.sqlite.connections import translated
+from mnemon.adapters.sqlite.store import SqliteStore
+from mnemon.errors import MnemonError, StoreDamaged, StoreUnavailable
+from mnemon.policies.vectors import cosines, quantise
+from mnemon.testing.builders import (
+    DIMENSION,
+    at,
+    memory,
+    message,
+    record_id,
+    short_entry,
+    vector,
+)
+from mnemon.testing.store_records import remember, say
+from mnemon.testing.store_search import NOW, found, worded
+
+
+def open_store(path: Path, **options: float) -> SqliteStore:
+    store = SqliteStore.open(path, cipher=PlainCipher(), **options)  # type: ignore[arg-type]
+    store.adopt_embedder("builders", DIMENSION)
+    return store
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[SqliteStore]:
+    opened = open_store(path, busy_timeout_s=0.2)
+    yield opened
+    opened.close()
+
+
+_WRITER = """
+import sys
+from mnemon.adapters.crypto.plain import PlainCipher
+from mnemon.adapters.sqlite.store import SqliteStore
+from mnemon.testing.builders import memory
+from mnemon.testing.store_records import remember
+
+store = SqliteStore.open(sys.argv[1], cipher=PlainCipher(), busy_timeout_s=30)
+for number in range(100, 140):
+    remember(store, memory(number, "tea"), memory(number + 100, "tea pot"))
+    print(number, flush=True)
+    sys.stdin.readline()
+store.close()
+"""
+
+
+def test_a_readers_index_follows_the_writes_of_another_process(
+    store: SqliteStore, path: Path
+) -> None:
+    remember(store, memory(1, "tea"))
+    with store.read("alice") as snapshot:
+        assert len(found(snapshot)) == 1
+    writer = subprocess.Popen(
+        [sys.executable, "-c", _WRITER, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert writer.stdin is not None
+    assert writer.stdout is not None
+    with writer:
+        for turn, _ in enumerate(writer.stdout, start=1):
+            with store.read("alice") as snapshot:
+                assert snapshot.counter == 1 + turn
+                assert len(found(snapshot)) == 1 + 2 * turn
+                tea, pot = worded(snapshot, "tea", "pot")
+                assert (len(tea), len(pot)) == (1 + 2 * turn, turn)
+            writer.stdin.write("\n")
+            writer.stdin.flush()
+    assert writer.returncode == 0
+
+
+def test_a_process_killed_in_the_middle_leaves_whole_transactions(path: Path) -> None:
+    open_store(path).close()
+    with subprocess.Popen(
+        [sys.executable, "-c", _WRITER.replace("sys.stdin.readline()", ""), str(path)],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as writer:
+        assert writer.stdout is not None
+        acknowledged = [int(writer.stdout.readline()) for _ in range(5)]
+        writer.kill()
+    store = open_store(path)
+    with store.read("alice") as snapshot:
+        kept = snapshot.memories([record_id(n) for n in range(100, 240)])
+        assert len(kept) == 2 * snapshot.counter
+        assert len(found(snapshot)) == len(kept)
+        numbers = {int(one.id[-4:], 16) for one in kept}
+    assert numbers.issuperset(acknowledged)
+    store.close()
+
+
+def test_a_lock_held_elsewhere_is_waited_for_and_then_reported(
+    store: SqliteStore, path: Path
+) -> None:
+    remember(store, memory(1))
+    with closing(apsw.Connection(str(path))) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreUnavailable) as refused:
+            remember(store, memory(2))
+        assert refused.value.waited_s >= 0.2
+        with store.read("alice") as snapshot:
+            assert len(found(snapshot)) == 1
+    remember(store, memory(3))
+
+
+def test_a_writer_in_another_thread_is_waited_for_and_then_reported(store: SqliteStore) -> None:
+    holds, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with store.write("bob"):
+            holds.set()
+            done.wait()
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    holds.wait()
+    try:
+        with pytest.raises(StoreUnavailable) as refused:
+            remember(store, memory(1))
+        assert refused.value.waited_s >= 0.2
+        with pytest.raises(StoreUnavailable):
+            store.close()
+    finally:
+        done.set()
+        holder.join()
+
+
+def test_a_full_disk_undoes_the_transaction_and_says_so(store: SqliteStore) -> None:
+    remember(store, memory(1, "tea"))
+    with store._connections.writing() as connection:
+        pages = connection.row("PRAGMA page_count")
+        assert pages is not None
+        connection.run(f"PRAGMA max_page_count = {pages[0]}")
+    with pytest.raises(StoreUnavailable, match="full"):
+        remember(store, memory(2, "x" * 50_000))
+    with store.read("alice") as snapshot:
+        assert snapshot.counter == 1
+        assert worded(snapshot, "tea") == [[1]]
+    with store._connections.writing() as connection:
+        connection.run("PRAGMA max_page_count = 1000000")
+    remember(store, memory(3, "tea"))
+    with store.read("alice") as snapshot:
+        assert worded(snapshot, "tea") == [[1, 3]]
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (apsw.BusyError, StoreUnavailable),
+        (apsw.LockedError, StoreUnavailable),
+        (apsw.FullError, StoreUnavailable),
+        (apsw.ReadOnlyError, StoreUnavailable),
+        (apsw.CantOpenError, StoreUnavailable),
+        (apsw.IOError, StoreUnavailable),
+        (apsw.PermissionsError, StoreUnavailable),
+        (apsw.NoMemError, StoreUnavailable),
+        (apsw.CorruptError, StoreDamaged),
+        (apsw.NotADBError, StoreDamaged),
+        (apsw.SQLError, StoreDamaged),
+    ],
+)
+def test_every_error_of_the_driver_is_translated(
+    error: type[apsw.Error], expected: type[MnemonError]
+) -> None:
+    assert type(translated(error("told"), Path("memory.db"))) is expected
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only to root")
+def test_a_read_only_file_says_so(path: Path) -> None:
+    open_store(path).close()
+    path.chmod(0o400)
+    with pytest.raises(StoreUnavailable):
+        remember(open_store(path), memory(1))
+
+
+def test_a_forked_child_reads_and_writes_with_connections_of_its_own(
+    store: SqliteStore,
+) -> None:
+    remember(store, memory(1, "tea"))
+    child = os.fork()
+    if child == 0:
+        try:
+            remember(store, memory(2, "tea"))
+            with store.read("alice") as snapshot:
+                told = len(found(snapshot))
+        except MnemonError:
+            told = 100
+        os._exit(told)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 2
+    remember(store, memory(3, "tea"))
+    with store.read("alice") as snapshot:
+        assert worded(snapshot, "tea") == [[1, 2, 3]]
+
+
+def test_an_index_let_go_for_want_of_memory_is_built_again(path: Path) -> None:
+    store = open_store(path, index_cache_bytes=1)
+    for owner in ("alice", "bob"):
+        remember(store, memory(1, "tea", owner_id=owner), owner_id=owner)
+    for _ in range(2):
+        for owner in ("alice", "bob"):
+            with store.read(owner) as snapshot:
+                assert worded(snapshot, "tea") == [[1]]
+    assert len(store._indexes._states) == 1
+    store.close()
+
+
+def test_an_owner_made_smaller_for_good_is_indexed_anew(store: SqliteStore) -> None:
+    remember(store, memory(1, "tea"), memory(2, "tea"))
+    with store.read("alice") as snapshot:
+        assert found(snapshot) == [1, 2]
+    with store._connections.writing() as connection:
+        for table in ("items", "passages", "terms"):
+            connection.run(f"DELETE FROM {table} WHERE item = 1")  # noqa: S608
+        connection.run("UPDATE owners SET generation = generation + 1, counter = counter + 1")
+        connection.run("COMMIT")
+    with store.read("alice") as snapshot:
+        assert found(snapshot) == [2]
+        assert worded(snapshot, "tea") == [[2]]
+
+
+def test_a_snapshot_older_than_the_index_gets_its_own(store: SqliteStore) -> None:
+    remember(store, memory(1, "tea"))
+    with store.read("alice") as old:
+        assert old.counter == 1
+        for number in range(2, 9):
+            remember(store, memory(number, "tea"))
+            with store.read("alice") as new:
+                assert len(found(new)) == number
+        assert found(old) == [1]
+        assert worded(old, "tea") == [[1]]
+        assert old.postings(["tea"], NOW).total == 1
+
+
+def test_thousands_of_vectors_are_searched_as_well_as_one_by_one(store: SqliteStore) -> None:
+    """Above `EXACT_ROWS` the coarse scan chooses; here it must miss next to nothing."""
+    rng = np.random.default_rng(5)
+    centres = rng.normal(size=(40, DIMENSION))
+    values = quantise(centres[rng.integers(0, 40, 6_000)] + rng.normal(size=(6_000, DIMENSION)))
+    entries = [short_entry("tea", *row.tolist()) for row in values]
+    with store.write("alice") as tx:
+        tx.insert([(memory(n), entry) for n, entry in enumerate(entries, start=1)])
+    hits = 0
+    with store.read("alice") as snapshot:
+        stored = np.stack([vector(*row.tolist()) for row in values])
+        for query in stored[:20]:
+            true = np.lexsort((np.arange(6_000), -cosines(stored, query)))[:10] + 1
+            hits += len({*snapshot.nearest(query, 10, NOW).tolist()} & {*true.tolist()})
+    assert hits >= 198
+
+
+def test_long_texts_do_not_crowd_out_the_rest(store: SqliteStore) -> None:
+    """A text of thousands of near passages is one result; others still come after it."""
+    from mnemon.testing.builders import entry, passage
+
+    near = [passage(near=(1, n / 9_000)) for n in range(5_000)]
+    far = [(memory(n), entry(passage(near=(-1, n)))) for n in range(2, 12)]
+    with store.write("alice") as tx:
+        tx.insert([(memory(1), entry(*near)), *far])
+    with store.read("alice") as snapshot:
+        assert found(snapshot, near=(1,), limit=5)[0] == 1
+        assert len(found(snapshot, near=(1,), limit=5)) == 5
+
+
+def test_the_cache_forgets_the_owner_asked_for_least_lately(store: SqliteStore) -> None:
+    for owner in ("alice", "bob", "carol"):
+        say(store, message(1, "tea", sequence=1, said_at=at(1)), owner_id=owner)
+    cache: IndexCache = store._indexes
+    for owner in ("alice", "bob"):
+        with store.read(owner) as snapshot:
+            assert len(found(snapshot)) == 1
+    cache._limit_bytes = cache._size + 10
+    with store.read("alice") as snapshot:
+        assert len(found(snapshot)) == 1
+    with store.read("carol") as snapshot:
+        assert len(found(snapshot)) == 1
+    names = {1: "alice", 2: "bob", 3: "carol"}
+    assert [names[number] for number in cache._states] == ["alice", "carol"]
