@@ -1,0 +1,213 @@
+"""A made-up corpus, the same on every machine, and stores filled with it.
+
+Word frequencies follow Zipf's law. The frequent words are those of the conversation that ships
+with Mnemon, so that stop words are what they are in English; the rare ones are made of syllables.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import islice, product
+from pathlib import Path
+
+import numpy as np
+from measuring import progress
+
+import mnemon
+from mnemon import Mnemon
+from mnemon.demo import load_conversation
+from mnemon.domain.memories import Action, Event, History, Memory, Version
+from mnemon.domain.messages import Message, Role
+from mnemon.exchange.records import Chronicle
+from mnemon.policies.ids import ENTROPY_BYTES, uuid7
+from mnemon.ports.embedder import Embedder
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+
+FORMAT = 1
+"""To be raised when what stands here fills stores otherwise."""
+
+SEED = 20
+WORDS = 20_000
+"""Different words: about what a person uses."""
+OFFSET = 2.7
+"""Mandelbrot's, for English."""
+LEAST_WORDS, MOST_WORDS = 8, 25
+START = datetime(2025, 1, 1, 8, tzinfo=UTC)
+PER_SESSION = 40
+EMBEDDED = 5_000
+"""Messages in the store whose vectors are the local model's: a minute or less to fill."""
+OTHERS = 9
+PER_OTHER = 1_000
+BATCH = 1_000
+
+_FRAMES = (
+    "{}",
+    "What did I say about {}?",
+    "When did I mention {}?",
+    "Do you remember {}?",
+    "Which {} did I tell you about?",
+)
+
+
+def vocabulary() -> list[str]:
+    """Return `WORDS` words, the most frequent first."""
+    said = " ".join(m.content for session in load_conversation().sessions for m in session.messages)
+    counted = Counter(re.findall(r"[a-z]+", said.lower()))
+    spoken = [word for word, _ in sorted(counted.items(), key=lambda pair: (-pair[1], pair[0]))]
+    onsets, rhymes = "bdfghjklmnprstvwz", ("a", "e", "i", "o", "u", "an", "el", "ir", "on", "us")
+    made = ("".join(parts) for parts in product(onsets, rhymes, onsets, rhymes))
+    rare = [word for word in made if word not in counted]
+    np.random.default_rng(SEED).shuffle(rare)
+    return [*spoken, *rare][:WORDS]
+
+
+class Corpus:
+    """Gives texts and queries, by their number the same every time."""
+
+    def __init__(self) -> None:
+        """Make the vocabulary."""
+        self._words = np.array(vocabulary())
+        weights = 1.0 / (np.arange(len(self._words)) + 1 + OFFSET)
+        self._cumulative = np.cumsum(weights / weights.sum())
+
+    def texts(self, count: int, *, stream: int = 0) -> list[str]:
+        """Return so many texts; those of another stream are others."""
+        random = np.random.default_rng((SEED, stream))
+        sizes = random.integers(LEAST_WORDS, MOST_WORDS + 1, count)
+        ranks = np.searchsorted(self._cumulative, random.random(int(sizes.sum())))
+        words = self._words[np.minimum(ranks, len(self._words) - 1)]
+        return [_sentence(part.tolist()) for part in np.split(words, np.cumsum(sizes)[:-1])]
+
+    def queries(self, texts: Sequence[str], count: int) -> list[str]:
+        """Return queries by two to five words that stand together in one of the texts."""
+        random = np.random.default_rng((SEED, 1_000_000))
+        return [_query(texts[int(random.integers(len(texts)))], random) for _ in range(count)]
+
+
+def _sentence(words: Sequence[str]) -> str:
+    text = " ".join(words)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _query(text: str, random: np.random.Generator) -> str:
+    words = text.rstrip(".").lower().split()
+    size = int(random.integers(2, 6))
+    start = int(random.integers(0, len(words) - size + 1))
+    frame = _FRAMES[random.integers(len(_FRAMES))]
+    return frame.format(" ".join(words[start : start + size]))
+
+
+# --- records ------------------------------------------------------------------------------------
+
+
+def chronicles(texts: Sequence[str], owner_id: str) -> Iterator[Chronicle]:
+    """Yield a memory of each text, a minute apart."""
+    for number, text in enumerate(texts):
+        at = START + timedelta(minutes=number)
+        id_ = uuid7(at, number.to_bytes(ENTROPY_BYTES, "big"))
+        memory = Memory(
+            id=id_, owner_id=owner_id, kind="fact", content=text, created_at=at, updated_at=at
+        )
+        history = History(
+            (Version(memory, at, None),), (Event(id_, Action.REMEMBERED, at, "user", 1),)
+        )
+        yield Chronicle(memory, history)
+
+
+def messages(texts: Sequence[str]) -> list[Message]:
+    """Return a conversation of a person and an assistant, a minute apart."""
+    roles = (Role.USER, Role.ASSISTANT)
+    return [
+        Message(None, text, roles[number % 2], START + timedelta(minutes=number))
+        for number, text in enumerate(texts)
+    ]
+
+
+def log(memory: mnemon.OwnerMemory, texts: Sequence[str]) -> None:
+    """Log a text a message, in sessions of `PER_SESSION`."""
+    said = messages(texts)
+    for start in range(0, len(said), PER_SESSION):
+        memory.log(said[start : start + PER_SESSION], session=f"session {start // PER_SESSION}")
+
+
+# --- stores -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A store of two owners, "memories" and "messages", who have `size` of each; nine others.
+
+    Attributes:
+        path: Its file.
+        texts: Those of both owners: the same.
+    """
+
+    path: Path
+    texts: list[str]
+
+    def open(self, embedder: Embedder | None = None) -> Mnemon:
+        """Open it, with hashed vectors unless another embedder is given."""
+        chosen = embedder or HashingEmbedder()
+        return Mnemon.open(self.path, embedder=chosen, tokens=WordCounter())
+
+    def copied(self, folder: Path) -> Filled:
+        """Return a copy in a folder, to be written to."""
+        path = folder / self.path.name
+        shutil.copyfile(self.path, path)
+        return Filled(path, self.texts)
+
+
+def filled(size: int, corpus: Corpus) -> Filled:
+    """Return the store of that size, filling it the first time."""
+    return _cached(f"{size}.db", corpus.texts(size), lambda store: _fill(store, corpus))
+
+
+def embedded(size: int, corpus: Corpus) -> Filled:
+    """Return a store of one owner, "messages", with the local model's vectors."""
+    return _cached(f"embedded-{size}.db", corpus.texts(size), _fill_embedded)
+
+
+def _cached(name: str, texts: list[str], fill: Callable[[Filled], None]) -> Filled:
+    folder = Path(tempfile.gettempdir()) / f"mnemon-speed-{_version()}"
+    folder.mkdir(exist_ok=True)
+    store, fresh = Filled(folder / name, texts), Filled(folder / f"{name}.part", texts)
+    if not store.path.exists():
+        progress(f"filling a store with {len(texts):,} texts, once")
+        fresh.path.unlink(missing_ok=True)
+        fill(fresh)
+        fresh.path.rename(store.path)
+    return store
+
+
+def _fill(store: Filled, corpus: Corpus) -> None:
+    with store.open() as opened:
+        remember(opened, "memories", store.texts)
+        log(opened.owner("messages"), store.texts)
+        for number in range(1, OTHERS + 1):
+            remember(opened, f"other {number}", corpus.texts(PER_OTHER, stream=number))
+
+
+def _fill_embedded(store: Filled) -> None:
+    with Mnemon.open(store.path) as opened:
+        log(opened.owner("messages"), store.texts)
+
+
+def remember(opened: Mnemon, owner_id: str, texts: Sequence[str]) -> None:
+    """Store a memory of each text, many at once."""
+    records = chronicles(texts, owner_id)
+    while batch := list(islice(records, BATCH)):
+        opened.import_(batch, owner=owner_id)
+
+
+def _version() -> str:
+    """Return what changes when a store would be laid out otherwise."""
+    schema = Path(mnemon.__file__).parent / "adapters/sqlite/schema.py"
+    layout = f"{FORMAT} {SEED}".encode() + schema.read_bytes()
+    return hashlib.blake2b(layout, digest_size=6).hexdigest()

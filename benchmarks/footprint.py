@@ -1,0 +1,186 @@
+"""How long a fresh process takes to the first answer, and how much room everything takes."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+from corpus import EMBEDDED, Corpus, Filled, embedded, filled, log, remember
+from measuring import Step, Table, in_turns, output, process, progress, ratio
+
+START_ROUNDS = 7
+START_SIZE = 1_000
+BAR_START, BAR_START_MODEL = 2.0, 5.0
+DISK_SIZE = 10_000
+BAR_DISK = 1_536
+BAR_MEMORY_MB = 400
+BAR_INSTALL_MB = 250
+RECALLS = 50
+LARGEST = 8
+_MEGABYTE = 1_000_000
+
+_RECALL = """
+import sys
+from mnemon import Mnemon
+Mnemon.open(sys.argv[1]).recall("What did I say about the day?", owner="messages")
+"""
+_RECALL_STUBBED = """
+import sys
+from mnemon import Mnemon
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+opened = Mnemon.open(sys.argv[1], embedder=HashingEmbedder(), tokens=WordCounter())
+opened.recall("What did I say about the day?", owner="messages")
+"""
+_RECALLS = """
+import json, sys
+from mnemon import Mnemon
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+path, embedder, queries = sys.argv[1:]
+stubs = {} if embedder == "model" else {"embedder": HashingEmbedder(), "tokens": WordCounter()}
+opened = Mnemon.open(path, **stubs)
+for query in json.loads(queries):
+    opened.recall(query, owner="messages")
+"""
+_RESIDENT = """
+import json, pathlib
+lines = pathlib.Path("/proc/self/status").read_text().splitlines()
+values = dict(line.split(":", 1) for line in lines)
+print(json.dumps({name: int(values[name].split()[0]) * 1024 for name in ("VmRSS", "VmHWM")}))
+"""
+
+
+# --- start --------------------------------------------------------------------------------------
+
+
+def start(corpus: Corpus) -> Table:
+    """Time fresh processes, in turns with one that only imports numpy."""
+    progress("start")
+    hashed, by_model = filled(START_SIZE, corpus).path, embedded(START_SIZE, corpus).path
+    command = str(Path(sys.executable).with_name("mnemon"))
+    question = ("recall", "What did I say about the day?", "--owner", "messages")
+    programs: dict[str, tuple[Step, float | str]] = {
+        'python -c "import numpy"': (_python("import numpy"), "–"),
+        "import mnemon": (_python("import mnemon"), "–"),
+        "mnemon --help": (process(command, "--help"), "–"),
+        "first recall, without the model": (_python(_RECALL_STUBBED, str(hashed)), BAR_START),
+        "first recall, with the model": (_python(_RECALL, str(by_model)), BAR_START_MODEL),
+        "mnemon recall": (process(command, "--store", str(by_model), *question), "–"),
+    }
+    taken = in_turns(START_ROUNDS, {name: step for name, (step, _) in programs.items()})
+    numpy = taken['python -c "import numpy"']
+    rows = [
+        {
+            "process": name,
+            "ms": taken[name].wall.median * 1e3,
+            "processor, ms": taken[name].cpu.median * 1e3,
+            "÷ import numpy": ratio(taken[name].cpu.over(numpy.cpu)),
+            "bar": bar,
+        }
+        for name, (_, bar) in programs.items()
+    ]
+    return Table("start", rows, _START_NOTE)
+
+
+def _python(program: str, *arguments: str) -> Step:
+    return process(sys.executable, "-c", program, *arguments)
+
+
+_START_NOTE = (
+    f"From start to end of a process, with files cached by the system; a store of {START_SIZE:,} "
+    f"messages (and, without the model, of ten other owners). Medians of {START_ROUNDS}; "
+    "the ratio is of processor times, in brackets its quartiles."
+)
+
+
+# --- size ---------------------------------------------------------------------------------------
+
+
+def disk(corpus: Corpus) -> Table:
+    """Weigh the file of one owner's memories, and of one's messages."""
+    texts = corpus.texts(DISK_SIZE)
+    written = sum(len(text.encode()) for text in texts)
+    rows = []
+    for kind in ("memories", "messages"):
+        progress(f"disk: {kind}")
+        with tempfile.TemporaryDirectory() as folder:
+            store = Filled(Path(folder) / "size.db", texts)
+            with store.open() as opened:
+                if kind == "memories":
+                    remember(opened, kind, texts)
+                else:
+                    log(opened.owner(kind), texts)
+            size = sum(file.stat().st_size for file in Path(folder).iterdir())
+        rows.append(
+            {
+                "10,000": kind,
+                "file, MB": size / _MEGABYTE,
+                "their texts, MB": written / _MEGABYTE,
+                "bytes each beyond its text": round((size - written) / DISK_SIZE),
+                "bar": BAR_DISK,
+            }
+        )
+    return Table("disk", rows, "After closing; 384 dimensions, one passage each.")
+
+
+def memory(sizes: Sequence[int], corpus: Corpus) -> Table:
+    """Ask fresh processes how much memory they hold after fifty recalls (on Linux only)."""
+    rows = [{"process": "import numpy", **_resident("import numpy")}]
+    stores = [(size, filled(size, corpus), "stub") for size in sizes]
+    for size, store, embedder in [*stores, (EMBEDDED, embedded(EMBEDDED, corpus), "model")]:
+        name = f"{size:,} messages" + (", with the model" if embedder == "model" else "")
+        progress(f"memory: {name}")
+        queries = json.dumps(corpus.queries(store.texts, RECALLS))
+        resident = _resident(_RECALLS, str(store.path), embedder, queries)
+        rows.append({"process": name, **resident})
+    return Table("memory", rows, _MEMORY_NOTE)
+
+
+def _resident(program: str, *arguments: str) -> dict[str, float]:
+    found = json.loads(output(sys.executable, "-c", program + _RESIDENT, *arguments))
+    return {
+        "resident, MB": found["VmRSS"] / _MEGABYTE,
+        "at most, MB": found["VmHWM"] / _MEGABYTE,
+    }
+
+
+_MEMORY_NOTE = (
+    f"Fresh processes after {RECALLS} recalls of one owner. The bar, for 1,000 owners of 1,000, "
+    f"is {BAR_MEMORY_MB} MB."
+)
+
+
+# --- installation -------------------------------------------------------------------------------
+
+
+def install() -> Table:
+    """Install the wheels that `make` has built into a fresh environment, and weigh it."""
+    wheels = sorted(str(wheel) for wheel in Path("build/dist").glob("mnemon*.whl"))
+    with tempfile.TemporaryDirectory() as folder:
+        progress("install: making an environment")
+        output(sys.executable, "-m", "venv", folder)
+        before = _sizes(Path(folder))
+        progress("install: installing")
+        output(f"{folder}/bin/python", "-m", "pip", "install", "--no-compile", "--quiet", *wheels)
+        after = _sizes(Path(folder))
+    added = {name: size - before.get(name, 0) for name, size in after.items()}
+    total = sum(added.values())
+    largest = sorted(added.items(), key=lambda pair: -pair[1])[:LARGEST]
+    rows = [{"installed": "everything", "MB": total / _MEGABYTE, "bar": BAR_INSTALL_MB}]
+    rows += [{"installed": name, "MB": size / _MEGABYTE, "bar": "–"} for name, size in largest]
+    return Table("install", rows, "Without pip, and without compiled Python files.")
+
+
+def _sizes(folder: Path) -> dict[str, int]:
+    """Return the sizes of the packages of an environment, by their folders."""
+    sizes: dict[str, int] = defaultdict(int)
+    for file in folder.rglob("*"):
+        if file.is_file() and not file.is_symlink():
+            inside = file.relative_to(folder).parts
+            is_package = "site-packages" in inside
+            name = inside[inside.index("site-packages") + 1] if is_package else "commands"
+            sizes[name] += file.stat().st_size
+    return dict(sizes)

@@ -1,0 +1,192 @@
+"""Timing on machines that are shared: taken in turns with something to compare with, medians."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from os import cpu_count, getloadavg
+from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
+from time import perf_counter, process_time
+from typing import Any
+
+import numpy as np
+
+Step = Callable[[int], object]
+"""Does one round; its number is given."""
+
+_LIBRARIES = ("numpy", "apsw", "onnxruntime", "tokenizers")
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """How long the rounds of one thing took, in seconds."""
+
+    seconds: Sequence[float]
+
+    def quantile(self, share: float) -> float:
+        """Return the time that this share of rounds did not exceed."""
+        return float(np.quantile(self.seconds, share))
+
+    @property
+    def median(self) -> float:
+        """The median."""
+        return self.quantile(0.5)
+
+    @property
+    def mean(self) -> float:
+        """The mean."""
+        return float(np.mean(self.seconds))
+
+    @property
+    def spread(self) -> tuple[float, float]:
+        """The quartiles."""
+        return self.quantile(0.25), self.quantile(0.75)
+
+    def over(self, other: Times) -> Times:
+        """Return the ratios to the rounds of another, round by round."""
+        return Times([a / b for a, b in zip(self.seconds, other.seconds, strict=True)])
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What the rounds of one thing took.
+
+    Attributes:
+        wall: Time that passed: what counts where nobody else uses the machine.
+        cpu: Processor time, of all threads and of processes that were run: what would have
+            passed at least, whoever uses it.
+    """
+
+    wall: Times
+    cpu: Times
+
+
+def in_turns(rounds: int, steps: Mapping[str, Step], *, unmeasured: int = 0) -> dict[str, Taken]:
+    """Run every step once a round, so that what disturbs one disturbs all; return what it took.
+
+    The first `unmeasured` rounds warm up.
+    """
+    walls: dict[str, list[float]] = {name: [] for name in steps}
+    cpus: dict[str, list[float]] = {name: [] for name in steps}
+    for number in range(rounds):
+        for name, step in steps.items():
+            started, used = perf_counter(), _processor_s()
+            step(number)
+            walls[name].append(perf_counter() - started)
+            cpus[name].append(_processor_s() - used)
+    return {
+        name: Taken(Times(walls[name][unmeasured:]), Times(cpus[name][unmeasured:]))
+        for name in steps
+    }
+
+
+def _processor_s() -> float:
+    of_children = getrusage(RUSAGE_CHILDREN)
+    return process_time() + of_children.ru_utime + of_children.ru_stime
+
+
+def process(*arguments: str) -> Step:
+    """Return a step that runs a program to its end and checks that it succeeds."""
+    return lambda _: output(*arguments)
+
+
+def output(*arguments: str) -> str:
+    """Run a program and return what it prints.
+
+    Raises:
+        subprocess.CalledProcessError: It failed.
+    """
+    done = subprocess.run(arguments, check=True, capture_output=True, text=True)  # noqa: S603
+    return done.stdout
+
+
+def progress(what: str) -> None:
+    """Say what is going on, on stderr."""
+    print(what, file=sys.stderr, flush=True)
+
+
+# --- tables -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What one part has measured.
+
+    Attributes:
+        name: Of the part; its place in the document has it too.
+        rows: Dictionaries of the same keys, the columns' heads.
+        note: What must be known to read it.
+    """
+
+    name: str
+    rows: Sequence[Mapping[str, Any]]
+    note: str = ""
+
+    @property
+    def cells(self) -> list[list[str]]:
+        """What stands in it, heads first."""
+        heads = list(self.rows[0])
+        return [heads, *([_shown(row[head]) for head in heads] for row in self.rows)]
+
+    def markdown(self) -> str:
+        """Return it as it stands in the docs."""
+        heads, *rows = self.cells
+        lines = [heads, ["---"] * len(heads), *rows]
+        table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        return "\n\n".join(filter(None, (table, self.note, f"*{machine()}*")))
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"  # noqa: PLR2004
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def ratio(times: Times) -> str:
+    """Return a ratio with its quartiles."""
+    low, high = times.spread
+    return f"{times.median:.3g} ({low:.3g}–{high:.3g})"
+
+
+def written(document: str, table: Table) -> str:
+    """Return a document with a table in its place.
+
+    Raises:
+        ValueError: The document has no place of that name.
+    """
+    begin, end = f"<!-- speed:{table.name} -->", f"<!-- /speed:{table.name} -->"
+    before, found, rest = document.partition(begin)
+    _, closed, after = rest.partition(end)
+    if not found or not closed:
+        raise ValueError(f"the document has no {begin} … {end}")
+    return f"{before}{begin}\n{table.markdown()}\n{end}{after}"
+
+
+def machine() -> str:
+    """Return what was measured on, with what, and when."""
+    libraries = ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)
+    return (
+        f"{_processor()}, {cpu_count()} processors, load {getloadavg()[0]:.1f}, "
+        f"{platform.system()}; Python {platform.python_version()}, {libraries}, "
+        f"SQLite {sqlite_version()}; {datetime.now(UTC):%Y-%m-%d}"
+    )
+
+
+def sqlite_version() -> str:
+    """Return the version that apsw brings."""
+    import apsw
+
+    return apsw.sqlite_lib_version()
+
+
+def _processor() -> str:
+    names = Path("/proc/cpuinfo")
+    lines = names.read_text().splitlines() if names.exists() else []
+    found = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return found[0] if found else platform.processor() or platform.machine()

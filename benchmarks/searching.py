@@ -1,0 +1,220 @@
+"""How long recall takes, what it consists of, and what its vector search misses."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+from corpus import EMBEDDED, Corpus, Filled, embedded, filled
+from measuring import Table, Taken, Times, in_turns, progress, ratio
+from numpy.typing import NDArray
+
+from mnemon import Mnemon
+from mnemon.bootstrap import open_embedder, open_store
+from mnemon.config import Settings
+from mnemon.domain.recall import Scope
+from mnemon.policies.vectors import quantise
+from mnemon.ports.embedder import Embedder, TextRole
+from mnemon.testing.embedders import HashingEmbedder
+
+QUERIES = 200
+OWNERS = ("memories", "messages")
+TOP_K = 5
+RECALLED = 10
+BAR_MS = {1_000: 1.0, 10_000: 2.0, 100_000: 10.0}
+BAR_MODEL_MS = 3.0
+
+
+class Known:
+    """An embedder that has embedded a text it knows already: 0.03 ms. `HashingEmbedder` did."""
+
+    def __init__(self, model: Embedder | None = None) -> None:
+        """Take a model that is to be run besides, for the time it takes; its result is unused."""
+        self._hashing = HashingEmbedder()
+        self._vectors: dict[str, NDArray[np.float32]] = {}
+        self._model = model
+
+    @property
+    def name(self) -> str:
+        """That of the embedder whose vectors it gives."""
+        return self._hashing.name
+
+    @property
+    def dimension(self) -> int:
+        """The length of a vector."""
+        return self._hashing.dimension
+
+    def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
+        """Return the vectors of `HashingEmbedder`, kept from last time."""
+        if self._model is not None:
+            self._model.embed(texts, role=role)
+        for text in texts:
+            if text not in self._vectors:
+                self._vectors[text] = self._hashing.embed([text], role=role)[0]
+        return np.stack([self._vectors[text] for text in texts])
+
+
+@contextmanager
+def _opened(store: Filled, embedder: Embedder) -> Iterator[Mnemon]:
+    """Open a copy: recalling counts uses, and what is timed is not to change what is next."""
+    with tempfile.TemporaryDirectory() as folder, store.copied(Path(folder)).open(embedder) as it:
+        yield it
+
+
+# --- time ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Bare:
+    """The least that a search by vector must do: one product, and choosing."""
+
+    matrix: NDArray[np.float32]
+    queries: NDArray[np.float32]
+
+    def __call__(self, number: int) -> None:
+        np.argpartition(self.matrix @ self.queries[number], -RECALLED)
+
+
+def recall(sizes: Sequence[int], corpus: Corpus) -> Table:
+    """Time recalls of queries that were not asked before, by owners who asked others."""
+    model = _model()
+    rows = []
+    for size in sizes:
+        store = filled(size, corpus)
+        asked = corpus.queries(store.texts, 2 * QUERIES)
+        with _opened(store, Known()) as stubbed, _opened(store, Known(model)) as whole:
+            bare = _Bare(*(HashingEmbedder().embed(t, role="query") for t in (store.texts, asked)))
+            for owner in OWNERS:
+                progress(f"recall: {size:,} {owner}")
+                taken = _timed(owner, asked, stubbed, whole, bare)
+                rows.append(_recall_row(size, owner, taken))
+    return Table("recall", rows, _RECALL_NOTE)
+
+
+def _timed(
+    owner: str, asked: Sequence[str], stubbed: Mnemon, whole: Mnemon, bare: _Bare
+) -> dict[str, Taken]:
+    for opened in (stubbed, whole):
+        for query in asked[QUERIES:]:
+            opened.recall(query, owner=owner, top_k=TOP_K)
+    for query in asked[:QUERIES]:  # the stub learns its vectors; nothing is read
+        stubbed.recall(query, owner="nobody")
+        whole.recall(query, owner="nobody")
+    return in_turns(
+        QUERIES,
+        {
+            "stub": lambda n: stubbed.recall(asked[n], owner=owner, top_k=TOP_K),
+            "model": lambda n: whole.recall(asked[n], owner=owner, top_k=TOP_K),
+            "bare": bare,
+        },
+    )
+
+
+def _recall_row(size: int, owner: str, taken: dict[str, Taken]) -> dict[str, object]:
+    stub, model, bare = taken["stub"], taken["model"], taken["bare"]
+    bar = BAR_MS.get(size)
+    return {
+        "owner has": f"{size:,} {owner}",
+        "bar, ms": bar if bar is not None else "–",
+        "p50, ms": stub.wall.median * 1e3,
+        "p95, ms": stub.wall.quantile(0.95) * 1e3,
+        "processor, ms": stub.cpu.median * 1e3,
+        "bar with model": bar + BAR_MODEL_MS if bar is not None else "–",
+        "p50 with": model.wall.median * 1e3,
+        "p95 with": model.wall.quantile(0.95) * 1e3,
+        "processor with": model.cpu.median * 1e3,
+        "bare product: processor, ms": bare.cpu.median * 1e3,
+        "recall ÷ bare": ratio(stub.cpu.over(bare.cpu)),
+    }
+
+
+_RECALL_NOTE = (
+    f"Hybrid recall of {TOP_K}, everything included; {QUERIES} queries none of which was asked "
+    "before, after as many others. Without the model its place is taken by a look-up (0.03 ms); "
+    "with it, the model embeds each query and the look-up's vector is used, so that both answer "
+    "alike. Processor: the median of processor time, which is what the median of time comes to "
+    "where nobody else uses the machine. The bare product is one float32 matrix times the query "
+    "in numpy and choosing ten; the ratio is of processor times, in brackets its quartiles."
+)
+
+
+# --- stages -------------------------------------------------------------------------------------
+
+
+def stages(sizes: Sequence[int], corpus: Corpus) -> Table:
+    """Split the time of a recall by what its trace says."""
+    rows = []
+    for size in sizes:
+        store = filled(size, corpus)
+        asked = corpus.queries(store.texts, 2 * QUERIES)
+        with _opened(store, Known()) as opened:
+            for owner in OWNERS:
+                progress(f"stages: {size:,} {owner}")
+                taken: dict[str, list[float]] = defaultdict(list)
+                for number, query in enumerate([*asked[QUERIES:], *asked[:QUERIES]]):
+                    result = opened.recall(query, owner=owner, top_k=TOP_K, trace=True)
+                    if number >= QUERIES and result.trace is not None:
+                        for stage, seconds in result.trace.seconds.items():
+                            taken[stage].append(seconds)
+                medians = {f"{name}, ms": Times(s).median * 1e3 for name, s in taken.items()}
+                rows.append({"owner has": f"{size:,} {owner}", **medians})
+    return Table("stages", rows, _STAGES_NOTE)
+
+
+_STAGES_NOTE = (
+    "Medians over the same queries, by `recall(..., trace=True)`, which itself costs up to a "
+    "tenth. prepare: the owner's participants, and the query's names, dates and keywords; embed: "
+    "the look-up, and rounding to int8; search: both searches, and the columns of their union; "
+    "score: the ranking; load: records, passages, folding, budget."
+)
+
+
+# --- what the vector search misses --------------------------------------------------------------
+
+
+def vectors(sizes: Sequence[int], corpus: Corpus) -> Table:
+    """Compare the vector search's ten nearest with an exact scan of what is stored."""
+    stores: list[tuple[str, Filled, Embedder]]
+    stores = [(f"{size:,}, hashed", filled(size, corpus), HashingEmbedder()) for size in sizes]
+    stores.append((f"{EMBEDDED:,}, by the model", embedded(EMBEDDED, corpus), _model()))
+    rows = []
+    for name, store, embedder in stores:
+        progress(f"vectors: {name}")
+        shares = _shares(store, corpus.queries(store.texts, QUERIES), embedder)
+        row = {"vectors": name, f"recall@{RECALLED}": float(np.mean(shares)), "bar": 0.99}
+        rows.append(row | {"worst query": min(shares)})
+    return Table("vectors", rows, _VECTORS_NOTE)
+
+
+def _shares(store: Filled, queries: Sequence[str], embedder: Embedder) -> list[float]:
+    """Return for each query which share of what the search gives is as near as it should be."""
+    sought = quantise(embedder.embed(queries, role="query"))
+    opened = open_store(str(store.path), Settings())
+    with closing(opened), opened.read("messages") as snapshot:
+        everything = snapshot.items(np.arange(1, len(store.texts) + 1)).number
+        scope = Scope(now=datetime.now(UTC))
+        shares = []
+        for vector in sought:
+            exact = snapshot.similarities(vector, everything)
+            least = np.sort(exact.cosine)[-RECALLED]
+            near = snapshot.nearest(vector, RECALLED, scope)
+            cosines = snapshot.similarities(vector, near).cosine
+            shares.append(int((cosines >= least).sum()) / RECALLED)
+    return shares
+
+
+def _model() -> Embedder:
+    return open_embedder(Settings())
+
+
+_VECTORS_NOTE = (
+    f"The share of the ten nearest by `Snapshot.nearest` that are as near as the tenth of an "
+    f"exact comparison with every stored vector; {QUERIES} queries, messages of one passage. "
+    "Hashed vectors are sums of random directions, one a word."
+)

@@ -1,0 +1,143 @@
+"""How fast single writes and imports are."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+from corpus import BATCH, Corpus, filled, messages
+from measuring import Step, Table, Taken, in_turns, progress, ratio
+from searching import Known
+
+from mnemon import Mnemon
+from mnemon.bootstrap import open_counter, open_embedder
+from mnemon.config import Settings
+from mnemon.ports.embedder import Embedder
+from mnemon.testing.embedders import WordCounter
+
+WRITES = 200
+BAR_WRITES = 300.0
+IMPORT_ROUNDS = 5
+EMBEDDED_BATCH = 256
+"""Messages an import stores at once: as many as `mnemon import` takes."""
+BAR_IMPORT = 400
+BAR_OVERHEAD = 15
+_OF_TEXTS, _OF_REPLIES, _OF_IMPORTS = 101, 102, 103
+
+
+def writes(sizes: Sequence[int], corpus: Corpus) -> Table:
+    """Time single writes, each durable when it returns, in turns with a bare insert."""
+    rows = []
+    for size in sizes:
+        progress(f"writes: {size:,}")
+        with tempfile.TemporaryDirectory() as folder:
+            rows += _writes(size, corpus, Path(folder))
+    return Table("writes", rows, _WRITES_NOTE)
+
+
+def _writes(size: int, corpus: Corpus, folder: Path) -> list[dict[str, object]]:
+    store, embedder = filled(size, corpus).copied(folder), Known()
+    texts = corpus.texts(WRITES, stream=_OF_TEXTS)
+    said = corpus.texts(WRITES, stream=_OF_REPLIES)
+    embedder.embed([*texts, *said], role="document")
+    with store.open(embedder) as opened, closing(_bare_table(folder / "bare.db")) as bare:
+        kept, heard = opened.owner("memories"), opened.owner("messages")
+        opened.recall("What is there?", owner="memories")
+        opened.recall("What is there?", owner="messages")
+        steps: dict[str, Step] = {
+            "remember": lambda n: kept.remember(texts[n]),
+            "learn": lambda n: heard.learn(texts[n], said[n], session="new"),
+            "bare insert": lambda n: bare.execute("INSERT INTO bare VALUES (?)", (texts[n],)),
+        }
+        taken = in_turns(WRITES, steps)
+    least = taken["bare insert"]
+    return [
+        {
+            "one more": f"{name}, at {size:,}",
+            "bar, a second": BAR_WRITES,
+            "a second": 1.0 / taken[name].wall.mean,
+            "a processor second": 1.0 / taken[name].cpu.mean,
+            "p50, ms": taken[name].wall.median * 1e3,
+            "p95, ms": taken[name].wall.quantile(0.95) * 1e3,
+            "bare insert: p50, ms": least.wall.median * 1e3,
+            "p50 ÷ bare": ratio(taken[name].wall.over(least.wall)),
+        }
+        for name in ("remember", "learn")
+    ]
+
+
+def _bare_table(path: Path) -> apsw.Connection:
+    connection = apsw.Connection(str(path))
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("CREATE TABLE bare (text TEXT)")
+    return connection
+
+
+_WRITES_NOTE = (
+    f"{WRITES} of each, one after the other in one thread, the look-up in place of the model. "
+    "`remember` stores one memory, `learn` two messages and what is worth remembering of them. "
+    "The bare insert is one row of the same text, with a commit as durable, in the same folder."
+)
+
+
+# --- import -------------------------------------------------------------------------------------
+
+
+def imports(corpus: Corpus) -> Table:
+    """Time `log` of many messages, in turns with the bare embedder on the same texts."""
+    progress("import: with the look-up")
+    stub = _import_times(corpus, Known(), BATCH, lookup=True)
+    progress("import: with the model")
+    model = _import_times(corpus, open_embedder(Settings()), EMBEDDED_BATCH, lookup=False)
+    overhead = (model["log"].cpu.over(model["embed"].cpu).median - 1.0) * 100.0
+    rows = [
+        {"embedder": "look-up", "bar": "–", **_rates(stub, BATCH), "overhead, %": "–"},
+        {
+            "embedder": "local model",
+            "bar": f"{BAR_IMPORT} a second, {BAR_OVERHEAD} %",
+            **_rates(model, EMBEDDED_BATCH),
+            "overhead, %": overhead,
+        },
+    ]
+    return Table("imports", rows, _IMPORTS_NOTE)
+
+
+def _rates(taken: dict[str, Taken], batch: int) -> dict[str, float]:
+    log, embed = taken["log"], taken["embed"]
+    return {
+        "messages a second": batch / log.wall.median,
+        "a processor second": batch / log.cpu.median,
+        "bare embedder: a second": batch / embed.wall.median,
+        "bare: a processor second": batch / embed.cpu.median,
+    }
+
+
+def _import_times(
+    corpus: Corpus, embedder: Embedder, batch: int, *, lookup: bool
+) -> dict[str, Taken]:
+    texts = corpus.texts((IMPORT_ROUNDS + 1) * batch, stream=_OF_IMPORTS)
+    batches = [texts[start : start + batch] for start in range(0, len(texts), batch)]
+    if lookup:
+        embedder.embed(texts, role="document")
+    tokens = WordCounter() if lookup else open_counter(Settings())
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "import.db"
+        with Mnemon.open(path, embedder=embedder, tokens=tokens) as opened:
+            owner = opened.owner("importer")
+            steps: dict[str, Step] = {
+                "embed": lambda n: embedder.embed(batches[n], role="document"),
+                "log": lambda n: owner.log(messages(batches[n]), session=f"session {n}"),
+            }
+            return in_turns(len(batches), steps, unmeasured=1)
+
+
+_IMPORTS_NOTE = (
+    f"`log` of {BATCH:,} messages a call with the look-up, {EMBEDDED_BATCH} with the model, of "
+    "16 words or 25 word pieces in the mean; learning is on. The overhead is the "
+    "processor time that `log` takes beyond that of the embedder called with the same texts in "
+    "the same minute; it embeds on two threads in both. Medians of five."
+)
