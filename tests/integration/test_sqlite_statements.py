@@ -1,0 +1,144 @@
+"""Every statement names the owner and finds its rows by an index."""
+
+import re
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import apsw
+import apsw.ext
+import numpy as np
+import pytest
+
+from mnemon.adapters.crypto.plain import PlainCipher
+from mnemon.adapters.sqlite.connections import Connection
+from mnemon.adapters.sqlite.store import SqliteStore
+from mnemon.domain.memories import Action, Event, Link, Source, State
+from mnemon.domain.recall import Scope
+from mnemon.ports.store import Snapshot, Transaction
+from mnemon.testing.builders import (
+    DIMENSION,
+    at,
+    entry,
+    memory,
+    message,
+    passage,
+    record_id,
+    short_entry,
+    vector,
+)
+
+_WITHOUT_OWNER = {"meta", "owners", "sqlite_schema", "carray", "w"}
+"""What may be read whole: facts about the store, the list of owners, and ids asked for (w)."""
+
+
+@pytest.fixture
+def statements(tmp_path: Path) -> list[str]:
+    """All statements of a store that has done everything there is."""
+    seen: list[str] = []
+
+    def note(_: object, statement: str, __: object) -> bool:
+        seen.append(statement)
+        return True
+
+    store = SqliteStore.open(tmp_path / "memory.db", cipher=PlainCipher())
+    store.adopt_embedder("builders", DIMENSION)
+    with store._connections.writing() as writer:
+        writer._raw.exec_trace = note
+    with store._connections.reading() as reader:
+        reader._raw.exec_trace = note
+    with store.write("alice") as tx:
+        _write_everything(tx)
+    store.touch("alice", {record_id(1): (1, at(9))})
+    with store.read("alice") as snapshot:
+        _read_everything(snapshot)
+    store.profile("alice", "standard")
+    store.close()
+    return list(dict.fromkeys(seen))
+
+
+def _write_everything(tx: Transaction) -> None:
+    tx.adopt_profile("standard")
+    own = entry(passage({"tea": 1}, (1,), digest=b"d" * 16))
+    tx.log("s1", [(message(n, sequence=n, external_id=str(n)), own) for n in (11, 12, 13)])
+    source = (Source(record_id(11)),)
+    memories = [memory(n, tags=("a",), sources=source, session_id="s1") for n in (1, 2, 3)]
+    tx.insert([(replace(one, compressed=True), own) for one in memories])
+    tx.link([Link(record_id(1), record_id(2), "summary_of")])
+    tx.revise(memory(1, version=2, sources=source, tags=("b",)), own)
+    tx.amend(memory(2, key="k", state=State.FADED))
+    tx.revise_message(message(11, sequence=11, version=2), own, at(9))
+    tx.reindex(record_id(12), short_entry("pot"))
+    tx.close_messages([record_id(13)], at(9))
+    tx.end_session("s1", at(9))
+    tx.next_sequence("s1")
+    tx.record([Event(record_id(1), Action.UPDATED, at(1), "user", 2, {"a": "b"})])
+
+
+def _read_everything(snapshot: Snapshot) -> None:
+    ids = [record_id(n) for n in (1, 2, 11, 12)]
+    snapshot.memories(ids)
+    snapshot.memories(ids, as_of=at(5))
+    snapshot.by_key("k")
+    snapshot.by_content("")
+    states, kinds = frozenset(State), frozenset({"fact"})
+    page = snapshot.page(states=states, kinds=kinds, tags=("a",), limit=1, cursor=None)
+    snapshot.page(states=states, kinds=None, tags=(), limit=1, cursor=page.cursor)
+    snapshot.history(ids[0])
+    for as_of in (None, at(5)):
+        snapshot.messages(as_of=as_of)
+        snapshot.messages(ids=ids, as_of=as_of)
+        snapshot.messages(session_id="s1", as_of=as_of)
+    snapshot.originals(ids)
+    snapshot.external_ids("s1", ["11"])
+    snapshot.sessions()
+    snapshot.participants()
+    snapshot.derived(ids)
+    snapshot.vectors([b"d" * 16])
+    snapshot.statistics()
+    scope = Scope(now=at(9), session_id="s1", tags=("a",), include_compressed=False)
+    numbers = snapshot.nearest(vector(1), 9, Scope(now=at(9)))
+    snapshot.nearest(vector(1), 9, scope)
+    snapshot.postings(["tea"], scope)
+    snapshot.uses(numbers)
+    snapshot.numbers(ids, scope)
+    snapshot.items(np.array(numbers))
+
+
+def test_every_statement_names_the_owner(statements: list[str]) -> None:
+    about_owners = [
+        statement
+        for statement in statements
+        if re.match("SELECT|INSERT|UPDATE|DELETE", statement)
+        and not re.search(r"(FROM|INTO|UPDATE) (meta|owners|pragma_\w+)\b", statement)
+    ]
+    assert len(about_owners) > 40
+    for statement in about_owners:
+        all_columns = re.match(r"INSERT INTO \w+ VALUES \(\?", statement)  # the owner's first
+        assert all_columns or "owner_id" in statement
+
+
+def test_every_statement_finds_its_rows_by_an_index(statements: list[str], tmp_path: Path) -> None:
+    with closing(Connection(tmp_path / "memory.db", 1)) as connection:
+        for statement in statements:
+            if not re.match("SELECT|UPDATE|DELETE|INSERT INTO .* SELECT", statement):
+                continue
+            plan = _plan(connection._raw, statement)
+            scanned = {found[1] for line in plan if (found := re.match(r"SCAN (\w+)", line))}
+            assert scanned <= _WITHOUT_OWNER, (statement, plan)
+            for line in plan:
+                if line.startswith("SEARCH"):
+                    assert re.search(r"owner_id=|\(name=|rowid=", line), (statement, plan)
+
+
+def _plan(connection: apsw.Connection, statement: str) -> list[str]:
+    rows: list[str] = []
+    cursor = connection.cursor()
+    explained = f"EXPLAIN QUERY PLAN {statement}"
+    bindings = (None,) * _bindings(connection, statement)
+    rows.extend(str(row[3]) for row in cursor.execute(explained, bindings))
+    return rows
+
+
+def _bindings(connection: apsw.Connection, statement: str) -> int:
+    return int(apsw.ext.query_info(connection, statement).bindings_count)

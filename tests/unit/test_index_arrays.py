@@ -1,0 +1,68 @@
+"""Arrays that grow while older views of them stand still; ids in columns."""
+
+from collections.abc import Callable
+from uuid import UUID
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemon.adapters.sql.arrays import Growing
+from mnemon.adapters.sql.values import find_id, instant, micros, pack_id, unpack_id, unpack_ids
+from mnemon.errors import InvalidInput
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 90)), min_size=1, max_size=12))
+def test_views_given_out_never_change(steps: list[tuple[int, int]]) -> None:
+    """Each step extends one of the arrays there are, not always the longest."""
+    arrays: list[Growing[np.int64]] = [Growing.empty("i8")]
+    expected: list[list[int]] = [[]]
+    for step, (place, count) in enumerate(steps):
+        base = place % len(arrays)
+        rows = np.full(count, step)
+        arrays.append(arrays[base].extended(rows))
+        expected.append(expected[base] + rows.tolist())
+        assert [array.view.tolist() for array in arrays] == expected
+
+
+def test_an_array_grows_along_its_second_axis() -> None:
+    first = Growing[np.int64].empty("i8", (2, 0), axis=1).extended(np.array([[1, 2], [3, 4]]))
+    second = first.extended(np.array([[5], [6]]))
+    third = first.extended(np.array([[7], [8]]))
+    assert first.view.tolist() == [[1, 2], [3, 4]]
+    assert second.view.tolist() == [[1, 2, 5], [3, 4, 6]]
+    assert third.view.tolist() == [[1, 2, 7], [3, 4, 8]]
+
+
+def test_replacing_values_leaves_the_old_array_alone() -> None:
+    first = Growing[np.int64].empty("i8").extended(np.array([1, 2, 3]))
+    second = first.replaced(np.array([1]), np.array([9]))
+    third = second.extended(np.array([4]))
+    assert first.view.tolist() == [1, 2, 3]
+    assert third.view.tolist() == [1, 9, 3, 4]
+    assert first.extended(np.array([5])).view.tolist() == [1, 2, 3, 5]
+
+
+@given(st.lists(st.uuids(), max_size=5))
+def test_ids_come_back_from_columns(ids: list[UUID]) -> None:
+    texts = [str(one) for one in ids]
+    packed = np.frombuffer(b"".join(map(pack_id, texts)), dtype=np.uint8).reshape(-1, 16)
+    assert unpack_ids(packed) == texts
+    assert [unpack_id(row.tobytes()) for row in packed] == texts
+
+
+@given(st.text())
+def test_what_is_no_id_is_not_found(text: str) -> None:
+    assert find_id(text) is None
+
+
+@pytest.mark.parametrize("change", [str.upper, "{{{}}}".format, "{} ".format, "{}0".format])
+def test_an_id_in_another_form_is_refused(change: Callable[[str], str]) -> None:
+    with pytest.raises(InvalidInput):
+        pack_id(change("0123abcd-0123-7abc-8def-0123456789ab"))
+
+
+@given(st.integers(-(10**16), 10**17))
+def test_times_come_back_to_the_microsecond(microseconds: int) -> None:
+    assert micros(instant(microseconds)) == microseconds
