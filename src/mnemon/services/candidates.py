@@ -155,13 +155,13 @@ def _found(
     items = snapshot.items(numbers)
     previous = snapshot.neighbours(numbers, -1, scope)
     before = _columns_of(snapshot, previous)
-    similarity, best_similarity, nearest_part = _similarities(snapshot, numbers, vector)
+    nearness = _nearness(snapshot, numbers, vector, scope)
     strength, fresh = _vitality(profile, items, snapshot.uses(numbers), scope)
     candidates = Candidates(
-        similarity=similarity,
-        best_similarity=best_similarity,
+        similarity=nearness.soft,
+        best_similarity=nearness.top,
         text=keywords.of_items(numbers),
-        next_similarity=_next_similarity(snapshot, numbers, vector, scope),
+        next_similarity=nearness.of_next,
         previous_text=keywords.of_items(previous),
         previous_traits=before[0],
         previous_speaker=before[1],
@@ -178,7 +178,7 @@ def _found(
         freshness=fresh,
     )
     exact = np.isin(numbers, same)
-    return Found(numbers, items, candidates, exact, keywords, nearest_part, scope.as_of)
+    return Found(numbers, items, candidates, exact, keywords, nearness.part, scope.as_of)
 
 
 def _columns_of(snapshot: Snapshot, numbers: Integers) -> tuple[Integers, Integers]:
@@ -193,33 +193,40 @@ def _columns_of(snapshot: Snapshot, numbers: Integers) -> tuple[Integers, Intege
     return traits, speaker
 
 
-def _similarities(
-    snapshot: Snapshot, numbers: Integers, vector: NDArray[np.int8] | None
-) -> tuple[Floats, Floats, Integers]:
-    """Return soft maximum and maximum of each item's cosines, and the place of the latter."""
-    size = len(numbers)
-    nothing = np.full(size, np.nan)
-    if vector is None or not size:
-        return nothing, nothing, np.full(size, -1, dtype=np.int64)
-    found = snapshot.similarities(vector, numbers)
-    top = highest(found.row, found.cosine, size, np.nan)
-    part = np.full(size, -1, dtype=np.int64)
-    is_top = found.cosine == top[found.row]
-    part[found.row[is_top][::-1]] = found.part[is_top][::-1]
-    return log_mean_exp(found.row, found.cosine, size), top, part
+@dataclass(frozen=True, slots=True)
+class _Nearness:
+    """How near items are to the query; NaN, and −1 as part, for those without a vector.
+
+    Attributes:
+        soft: Soft maximum over an item's passages.
+        top: Maximum.
+        part: The passage that has it, the first of equals.
+        of_next: Soft maximum of the message that follows; NaN without one.
+    """
+
+    soft: Floats
+    top: Floats
+    part: Integers
+    of_next: Floats
 
 
-def _next_similarity(
+def _nearness(
     snapshot: Snapshot, numbers: Integers, vector: NDArray[np.int8] | None, scope: Scope
-) -> Floats:
-    values = np.full(len(numbers), np.nan)
-    if vector is None:
-        return values
+) -> _Nearness:
+    size = len(numbers)
+    of_next = np.full(size, np.nan)
+    part = np.full(size, -1, dtype=np.int64)
+    if vector is None or not size:
+        return _Nearness(of_next, of_next, part, of_next)
     following = snapshot.neighbours(numbers, 1, scope)
     there = np.flatnonzero(following >= 0)
-    found = snapshot.similarities(vector, following[there])
-    values[there] = log_mean_exp(found.row, found.cosine, len(there))
-    return values
+    found = snapshot.similarities(vector, np.concatenate([numbers, following[there]]))
+    soft = log_mean_exp(found.row, found.cosine, size + len(there))
+    top = highest(found.row, found.cosine, size + len(there), np.nan)
+    of_next[there] = soft[size:]
+    is_top = (found.cosine == top[found.row]) & (found.row < size)
+    part[found.row[is_top][::-1]] = found.part[is_top][::-1]
+    return _Nearness(soft[:size], top[:size], part, of_next)
 
 
 def _vitality(profile: Profile, items: Items, uses: Uses, scope: Scope) -> tuple[Floats, Floats]:

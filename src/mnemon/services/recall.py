@@ -240,7 +240,7 @@ def _choose(snapshot: Snapshot, found: Found, scores: Scores, request: Request) 
         for row, result in zip(rows, _load(snapshot, found, scores, rows), strict=True):
             choice.offer(row, result)
         read += len(rows)
-    for row in order[read:]:
+    for row in order[read:] if request.trace else ():
         choice.drop(row, "rank")
     choice.chosen = _marked(snapshot, choice.chosen)
     return choice
