@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from mnemon.domain.memories import Action, Event, Memory, Source, State
 from mnemon.errors import Conflict, InvalidInput, NotFound
 from mnemon.policies import arguments, ids
-from mnemon.policies.folding import sentence_keys, without
+from mnemon.policies.folding import without
 from mnemon.services.indexing import Text, in_window
+from mnemon.services.remains import messages_of, remaining, said_by, went_with, withheld
 from mnemon.services.remember import checked_kind, end_of
 from mnemon.text.cleaning import clean
-from mnemon.text.normal import content_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -192,19 +192,20 @@ class Changing:
         """Embed what a forgetting will leave of the messages, before the lock is taken."""
         if not isinstance(target, Memory):
             return
-        gone = sentence_keys(target.content)
+        gone = said_by(known, target)
         left = [
             Text(without(message.content, gone), message.speaker)
-            for message in known.messages(ids=_messages_of(known, target))
+            for message in known.messages(ids=messages_of(known, target))
         ]
         self._indexer.entries([text for text in left if text.content], known)
 
     def _forget_memory(self, tx: Transaction, memory: Memory, now: datetime) -> Forgotten:
-        message_ids = _messages_of(tx, memory)
+        message_ids = messages_of(tx, memory)
+        gone = withheld(tx, message_ids)
         known = {source.id for source in memory.sources}
         extra = tuple(
             Source(message.id, "message", message.external_id)
-            for message in tx.messages(ids=message_ids)
+            for message in tx.originals(message_ids)
             if message.id not in known
         )
         forgotten = replace(
@@ -213,7 +214,7 @@ class Changing:
         tx.amend(forgotten)
         details = {"state": str(memory.state)}
         tx.record([Event(memory.id, Action.FORGOTTEN, now, "user", memory.version, details)])
-        touched = self._refresh_messages(tx, message_ids, now)
+        touched = self._refresh_messages(tx, _all_but(gone, message_ids), now)
         return Forgotten((memory.id,), tuple(touched))
 
     def _forget_message(self, tx: Transaction, message: Message, now: datetime) -> Forgotten:
@@ -246,21 +247,23 @@ class Changing:
         entry = self._indexer.entries([Text(memory.content)], tx)[0]
         _check_key_free(tx, restored)
         _check_not_said(tx, restored, entry.content_key)
+        sources = [source.id for source in memory.sources if source.of == "message"]
+        gone = withheld(tx, sources)
         tx.revise(restored, entry)
         details = {"state": str(memory.state)}
         tx.record([Event(memory.id, Action.RESTORED, now, "user", restored.version, details)])
         if memory.state is State.FORGOTTEN:
-            sources = [source.id for source in memory.sources if source.of == "message"]
-            self._refresh_messages(tx, sources, now)
+            self._refresh_messages(tx, _all_but(gone, sources), now)
         return restored
 
     def _restore_message(self, tx: Transaction, original: Message, now: datetime) -> Message:
-        if tx.messages(ids=[original.id]):
+        derived = tx.derived([original.id]).get(original.id, [])
+        forgotten = [memory for memory in derived if memory.state is State.FORGOTTEN]
+        gone = [memory for memory in forgotten if went_with(tx, memory, original.id)]
+        if not gone and tx.messages(ids=[original.id]):
             raise Conflict(f"message {original.id} is not forgotten")
-        history = tx.derived([original.id]).get(original.id, [])
-        for memory in history:
-            if memory.state is State.FORGOTTEN and _went_with(tx, memory, original.id):
-                self._restore_memory(tx, memory, now)
+        for memory in gone:
+            self._restore_memory(tx, memory, now)
         self._refresh_messages(tx, [original.id], now)
         found = tx.messages(ids=[original.id])
         if not found:
@@ -276,7 +279,7 @@ class Changing:
         current = {message.id: message for message in tx.messages(ids=message_ids)}
         changed = []
         for original in tx.originals(message_ids):
-            content = _remaining(tx, original)
+            content = remaining(tx, original)
             there = current.get(original.id)
             if (there.content if there else "") == content:
                 continue
@@ -324,28 +327,8 @@ def _target(snapshot: Snapshot, id_: str | None, key: str | None) -> Memory | Me
     raise NotFound("memory", wanted)
 
 
-def _messages_of(snapshot: Snapshot, memory: Memory) -> list[str]:
-    """Return the messages that a memory came from, and those that say just the same."""
-    sources = [source.id for source in memory.sources if source.of == "message"]
-    same = snapshot.by_content(content_key(memory.content))
-    said = [record.id for record in same if not isinstance(record, Memory)]
-    return list(dict.fromkeys([*sources, *said]))
-
-
-def _remaining(tx: Transaction, original: Message) -> str:
-    """Return what a message says without the sentences of memories that are forgotten."""
-    forgotten: frozenset[str] = frozenset()
-    for memory in tx.derived([original.id]).get(original.id, []):
-        if memory.state is State.FORGOTTEN:
-            forgotten |= sentence_keys(memory.content)
-    return without(original.content, forgotten) if forgotten else original.content
-
-
-def _went_with(tx: Transaction, memory: Memory, message_id: str) -> bool:
-    history = tx.history(memory.id)
-    events = history.events if history else ()
-    last = next((each for each in reversed(events) if each.action is Action.FORGOTTEN), None)
-    return last is not None and last.details.get("message") == message_id
+def _all_but(left_out: frozenset[str], ids: Iterable[str]) -> list[str]:
+    return [id_ for id_ in ids if id_ not in left_out]
 
 
 def _stored(snapshot: Snapshot, id_: str) -> Memory:
