@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.policies.ranking.selection import best, highest, log_mean_exp
+from mnemon.policies.ranking.selection import best, distinct, highest, log_mean_exp
 
 SCORES = st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0]), max_size=40)
 
@@ -19,6 +19,11 @@ def test_the_best_are_what_a_full_sort_says(
     places = best(np.array(scores), np.array(numbers, dtype=np.int64), limit)
     expected = sorted(range(len(scores)), key=lambda place: (-scores[place], numbers[place]))
     assert places.tolist() == expected[:limit]
+
+
+@given(st.lists(st.integers(-3, 3), max_size=20))
+def test_distinct_numbers_are_ascending_and_all_there(numbers: list[int]) -> None:
+    assert distinct(np.array(numbers, dtype=np.int64)).tolist() == sorted(set(numbers))
 
 
 def test_log_mean_exp_lies_between_mean_and_maximum() -> None:

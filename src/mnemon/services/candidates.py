@@ -10,7 +10,7 @@ import numpy as np
 from mnemon.policies.forgetting import freshness
 from mnemon.policies.ranking.bm25 import bm25
 from mnemon.policies.ranking.model import Candidates
-from mnemon.policies.ranking.selection import best, highest, log_mean_exp
+from mnemon.policies.ranking.selection import best, distinct, highest, log_mean_exp
 from mnemon.ports.store import PART_BITS
 from mnemon.text.normal import content_key
 
@@ -123,7 +123,7 @@ def search(
     keywords = _keywords(snapshot, query if request.mode != "vector" else None, scope)
     worded = keywords.items[best(keywords.tops, keywords.items, pool)]
     same = _same_content(snapshot, request)
-    numbers = np.unique(np.concatenate([near, worded, same]))
+    numbers = distinct(np.concatenate([near, worded, same]))
     return _found(snapshot, profile, numbers, same, keywords, vector, scope)
 
 

@@ -20,6 +20,7 @@ from mnemon.domain.items import Trait
 from mnemon.domain.messages import Participant
 from mnemon.policies.ranking.model import Candidates, Query, Scores
 from mnemon.policies.ranking.query import Cues, cues_of, prepared
+from mnemon.policies.ranking.selection import distinct
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -155,7 +156,7 @@ def _sessions(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     alone = np.flatnonzero(numbers < 0)
     labels = numbers.copy()
     labels[alone] = -1 - alone
-    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+    return np.searchsorted(distinct(labels), labels)
 
 
 def _best_of_session(values: Floats, sessions: NDArray[np.int64]) -> Floats:
