@@ -267,8 +267,7 @@ class Changing:
         self._refresh_messages(tx, [original.id], now)
         found = tx.messages(ids=[original.id])
         if not found:
-            forgotten = next(each.id for each in history if each.state is State.FORGOTTEN)
-            raise Conflict(f"all it says is forgotten: restore memory {forgotten}")
+            raise Conflict(f"all it says is forgotten: restore memory {forgotten[0].id}")
         tx.record([Event(original.id, Action.RESTORED, now, "user", found[0].version)])
         return found[0]
 
