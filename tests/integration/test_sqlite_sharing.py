@@ -234,7 +234,7 @@ def test_an_owner_made_smaller_for_good_is_indexed_anew(store: SqliteStore) -> N
     with store._connections.writing() as connection:
         for table in ("items", "passages", "terms"):
             connection.run(f"DELETE FROM {table} WHERE item = 1")  # noqa: S608
-        connection.run("UPDATE owners SET generation = generation + 1, counter = counter + 1")
+        connection.run("UPDATE owners SET generation = generation + 1, revision = revision + 1")
         connection.run("COMMIT")
     with store.read("alice") as snapshot:
         assert found(snapshot) == [2]

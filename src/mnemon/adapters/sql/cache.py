@@ -6,7 +6,7 @@ import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-from mnemon.adapters.sql.index import empty_index, extended
+from mnemon.adapters.sql.index import Stamp, empty_index, extended
 
 if TYPE_CHECKING:
     from mnemon.adapters.sql.index import IndexSource, OwnerIndex
@@ -27,24 +27,24 @@ class IndexCache:
         self._sizes: dict[int, int] = {}
         self._size = 0
 
-    def get(
-        self, owner: int, *, counter: int, generation: int, next_item: int, source: IndexSource
-    ) -> OwnerIndex:
-        """Return an owner's index at exactly this counter.
+    def get(self, owner: int, stamp: Stamp, source: IndexSource) -> OwnerIndex:
+        """Return an owner's index in exactly this state.
 
         Args:
-            source: The owner's tables at that counter.
+            owner: The owner's number.
+            stamp: The state.
+            source: The owner's tables in that state.
         """
-        found = self._known(owner, counter, generation)
-        if found is not None and found.counter == counter:
+        found = self._known(owner, stamp)
+        if found is not None and found.stamp == stamp:
             return found
         with self._builder(owner):
-            found = self._known(owner, counter, generation)
-            if found is not None and found.counter == counter:
+            found = self._known(owner, stamp)
+            if found is not None and found.stamp == stamp:
                 return found
-            base = found or empty_index(generation)
+            base = found or empty_index(stamp.generation)
             with base.lineage.lock:
-                index = extended(base, source, counter, next_item)
+                index = extended(base, source, stamp)
             self._keep(owner, index)
             return index
 
@@ -60,20 +60,19 @@ class IndexCache:
         with self._lock:
             return self._building.setdefault(owner, threading.Lock())
 
-    def _known(self, owner: int, counter: int, generation: int) -> OwnerIndex | None:
-        """Return the newest state that is not newer than the counter."""
+    def _known(self, owner: int, stamp: Stamp) -> OwnerIndex | None:
+        """Return the newest state that is not newer than this one."""
         with self._lock:
             states = self._states.get(owner, [])
             if states:
                 self._states.move_to_end(owner)
-            fitting = [s for s in states if s.counter <= counter and s.generation == generation]
-            return max(fitting, key=lambda state: state.counter, default=None)
+            fitting = [state for state in states if state.stamp.leads_to(stamp)]
+            return max(fitting, key=lambda state: state.stamp, default=None)
 
     def _keep(self, owner: int, index: OwnerIndex) -> None:
         with self._lock:
-            states = [s for s in self._states.get(owner, []) if s.generation == index.generation]
-            states.append(index)
-            states.sort(key=lambda state: state.counter)
+            states = [*self._states.get(owner, []), index]
+            states.sort(key=lambda state: state.stamp)
             self._states[owner] = states[-_STATES_KEPT:]
             self._states.move_to_end(owner)
             self._size += index.nbytes - self._sizes.get(owner, 0)

@@ -1,9 +1,8 @@
 """The search index of one owner, in memory: columns derived from the tables.
 
-An `OwnerIndex` is one state of it, at one value of the owner's write counter, and never changes.
-The next state is made by reading only what is new: items and passages are append-only by
-number, and what may change of an older item (its end, mostly) is found by the counter kept in
-its row. States share their buffers.
+An `OwnerIndex` is one state of it, and never changes. The next state is made by reading only
+what is new: items and passages are append-only by number, and what may change of an older item
+(its end, mostly) is found by the owner's revision kept in its row. States share their buffers.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -40,7 +39,7 @@ _SEQUENCE_BITS = 32
 
 
 class IndexSource(Protocol):
-    """What an index is made from: one owner's tables at one value of the counter."""
+    """What an index is made from: one owner's tables in one state."""
 
     def new_items(self, first: int) -> list[Row]:
         """Return the items from a number on, ascending.
@@ -51,16 +50,23 @@ class IndexSource(Protocol):
         """
         ...
 
-    def changed_items(self, counter: int, before: int) -> list[Row]:
-        """Return the items below a number that changed after that counter, ascending."""
+    def changed_items(self, revision: int, before: int) -> list[Row]:
+        """Return the items below a number that changed after that revision, ascending."""
+        ...
+
+    def changed_uses(self, revision: int) -> list[Row]:
+        """Return how memories that changed after that revision have been used.
+
+        Columns: item (of every version), importance, access count, last use or creation.
+        """
         ...
 
     def new_passages(self, first: int) -> list[Row]:
         """Return item, part, start, stop, tokens, length and vector, by item from one on."""
         ...
 
-    def postings(self, term: str, first: int) -> list[Row]:
-        """Return item, part and frequency of a term, by item from one on."""
+    def postings(self, terms: Sequence[str], first: int) -> list[Row]:
+        """Return where terms stand, from an item on: which of the terms, item, part, frequency."""
         ...
 
     def summaries(self) -> list[Row]:
@@ -69,10 +75,6 @@ class IndexSource(Protocol):
 
     def items_of(self, record_ids: Sequence[str]) -> list[tuple[str, int]]:
         """Return the items of all versions of these records, ascending by item."""
-        ...
-
-    def uses(self, records: Sequence[bytes]) -> list[Row]:
-        """Return importance, access count and last use of memories, in their order."""
         ...
 
     def items_tagged(self, tag: str) -> Integers:
@@ -108,6 +110,9 @@ class ItemColumns:
     passages: Column
     first_vector: Column
     vectors: Column
+    importance: Column
+    access_count: Column
+    used_at: Column
 
 
 _ITEM_TYPES: dict[str, str] = {
@@ -131,6 +136,9 @@ _ITEM_TYPES: dict[str, str] = {
     "passages": "i4",
     "first_vector": "i4",
     "vectors": "i4",
+    "importance": "f8",
+    "access_count": "i8",
+    "used_at": "i8",
 }
 _CHANGEABLE = ("kind", "session", "role", "at", "valid_to", "expires_at", "compressed")
 
@@ -217,28 +225,75 @@ class Lineage:
         return self.codes[kind]
 
 
-@dataclass(frozen=True)
+class Stamp(NamedTuple):
+    """Which state of an owner's tables an index stands for.
+
+    Attributes:
+        generation: States of different ones have nothing to do with each other.
+        revision: Grows with every change, touches too: it names the state.
+        counter: Grows with every change but touches.
+        next_item: Above every item's number.
+    """
+
+    generation: int
+    revision: int
+    counter: int
+    next_item: int
+
+    def leads_to(self, other: Stamp) -> bool:
+        """Whether the other is the same state or a later one."""
+        return self.generation == other.generation and self.revision <= other.revision
+
+
+class Validity:
+    """What is valid now in one state, worked out when first asked for."""
+
+    def __init__(self, items: ItemColumns, passages: PassageColumns) -> None:
+        """Take the columns of that state."""
+        self._items = items
+        self._passages = passages
+
+    @cached_property
+    def open_items(self) -> Bools | None:
+        """Which items are valid now; None for all."""
+        is_open = self._items.valid_to.view == NEVER
+        return None if is_open.all() else is_open
+
+    @cached_property
+    def first_expiry(self) -> int:
+        """When the first item expires, in microseconds; `NEVER` if none does."""
+        return int(self._items.expires_at.view.min(initial=NEVER))
+
+    @cached_property
+    def open_passages(self) -> tuple[Bools | None, int, int]:
+        """Which passages are valid now (None for all), how many, and their terms together."""
+        lengths = self._passages.length.view
+        if self.open_items is None:
+            return None, len(lengths), int(lengths.sum(dtype=np.int64))
+        is_open = self.open_items[self._passages.item.view]
+        return is_open, int(is_open.sum()), int(lengths[is_open].sum(dtype=np.int64))
+
+
+@dataclass(frozen=True, slots=True)
 class OwnerIndex:
     """One state of an owner's index.
 
     Attributes:
-        counter: The owner's write counter it stands at.
-        generation: The owner's generation; the states of another have nothing to do with it.
-        next_item: Above every item's number.
+        stamp: Which one.
+        now: What is valid now.
         order: Messages by session and place: sorted keys, and the rows they stand for.
         hides: What summaries stand for: rows, and from when to when the summary was valid.
         lineage: What it shares with the states it was made from.
     """
 
-    counter: int
-    generation: int
-    next_item: int
+    stamp: Stamp
     items: ItemColumns
     passages: PassageColumns
     vectors: VectorColumns
     order: tuple[Integers, NDArray[np.int32]]
     hides: tuple[Integers, Integers, Integers]
     lineage: Lineage
+    now: Validity
 
     @property
     def nbytes(self) -> int:
@@ -246,26 +301,6 @@ class OwnerIndex:
         columns = (self.items, self.passages, self.vectors)
         arrays: int = sum(getattr(part, f.name).nbytes for part in columns for f in fields(part))
         return arrays + self.order[0].nbytes + self.order[1].nbytes + self.lineage.postings_bytes
-
-    @cached_property
-    def open_items(self) -> Bools | None:
-        """Which items are valid now; None for all."""
-        is_open = self.items.valid_to.view == NEVER
-        return None if is_open.all() else is_open
-
-    @cached_property
-    def first_expiry(self) -> int:
-        """When the first item expires, in microseconds; `NEVER` if none does."""
-        return int(self.items.expires_at.view.min(initial=NEVER))
-
-    @cached_property
-    def open_passages(self) -> tuple[Bools | None, int, int]:
-        """Which passages are valid now (None for all), how many, and their terms together."""
-        lengths = self.passages.length.view
-        if self.open_items is None:
-            return None, len(lengths), int(lengths.sum(dtype=np.int64))
-        is_open = self.open_items[self.passages.item.view]
-        return is_open, int(is_open.sum()), int(lengths[is_open].sum(dtype=np.int64))
 
     def rows(self, numbers: Integers) -> Integers:
         """Return the rows of items that must exist."""
@@ -276,18 +311,19 @@ def empty_index(generation: int) -> OwnerIndex:
     """Return the index of an owner who has nothing."""
     nothing = np.empty(0, dtype=np.int64)
     shapes = {"record": (0, 16)}
+    items = ItemColumns(
+        **{n: Growing.empty(t, shapes.get(n, (0,))) for n, t in _ITEM_TYPES.items()}
+    )
+    passages = PassageColumns(**{n: Growing.empty(t) for n, t in _PASSAGE_TYPES.items()})
     return OwnerIndex(
-        counter=0,
-        generation=generation,
-        next_item=1,
-        items=ItemColumns(
-            **{n: Growing.empty(t, shapes.get(n, (0,))) for n, t in _ITEM_TYPES.items()}
-        ),
-        passages=PassageColumns(**{n: Growing.empty(t) for n, t in _PASSAGE_TYPES.items()}),
+        stamp=Stamp(generation, 0, 0, 1),
+        items=items,
+        passages=passages,
         vectors=_empty_vectors(0),
         order=(nothing, nothing.astype(np.int32)),
         hides=(nothing, nothing, nothing),
         lineage=Lineage(),
+        now=Validity(items, passages),
     )
 
 
@@ -302,14 +338,37 @@ def _empty_vectors(dimension: int) -> VectorColumns:
     )
 
 
-def extended(base: OwnerIndex, source: IndexSource, counter: int, next_item: int) -> OwnerIndex:
-    """Return the state at a later counter; the caller holds the lineage's lock."""
-    changed = source.changed_items(base.counter, base.next_item) if base.next_item > 1 else []
-    index = _with_changes(base, changed) if changed else base
-    if next_item > base.next_item:
+def extended(base: OwnerIndex, source: IndexSource, stamp: Stamp) -> OwnerIndex:
+    """Return a later state; the caller holds the lineage's lock."""
+    index = base
+    if stamp.counter != base.stamp.counter:
+        index = _with_written(base, source, stamp)
+    uses = source.changed_uses(base.stamp.revision)
+    if uses:
+        index = _with_uses(index, uses)
+    return replace(index, stamp=stamp)
+
+
+def _with_written(index: OwnerIndex, source: IndexSource, stamp: Stamp) -> OwnerIndex:
+    """Return the index with what transactions have changed since."""
+    changed = source.changed_items(index.stamp.revision, index.stamp.next_item)
+    if changed:
+        index = _with_changes(index, changed)
+    if stamp.next_item > index.stamp.next_item:
         index = _with_new(index, source)
-    index = replace(index, counter=counter, next_item=next_item)
-    return replace(index, hides=_hides(index, source.summaries()))
+    index = replace(index, hides=_hides(index, source.summaries()))
+    return replace(index, now=Validity(index.items, index.passages))
+
+
+def _with_uses(index: OwnerIndex, rows: Sequence[Row]) -> OwnerIndex:
+    numbers, *uses = zip(*rows, strict=True)
+    places = index.rows(np.array(numbers, dtype=np.int64))
+    names = ("importance", "access_count", "used_at")
+    columns = {
+        name: getattr(index.items, name).replaced(places, np.array(use, dtype=_ITEM_TYPES[name]))
+        for name, use in zip(names, uses, strict=True)
+    }
+    return replace(index, items=replace(index.items, **columns))
 
 
 def _with_changes(index: OwnerIndex, rows: Sequence[Row]) -> OwnerIndex:
@@ -324,13 +383,16 @@ def _with_changes(index: OwnerIndex, rows: Sequence[Row]) -> OwnerIndex:
 
 
 def _with_new(index: OwnerIndex, source: IndexSource) -> OwnerIndex:
-    items = _item_columns(index.lineage, source.new_items(index.next_item))
+    items = _item_columns(index.lineage, source.new_items(index.stamp.next_item))
     before = len(index.items.number.view)
-    found = source.new_passages(index.next_item)
+    found = source.new_passages(index.stamp.next_item)
     passages = _passage_columns(found, items["number"], before)
     vectors = _vector_columns(found, passages["item"])
     counts = _counts(passages["item"] - before, len(items["number"]))
     items["first_passage"], items["passages"] = _ranges(counts, len(index.passages.id.view))
+    items["importance"] = np.ones(len(items["number"]))
+    items["access_count"] = np.zeros(len(items["number"]), dtype=np.int64)
+    items["used_at"] = items["at"]
     with_vector = vectors["item"] - before if vectors else np.empty(0, dtype=np.int64)
     counts = _counts(with_vector, len(items["number"]))
     items["first_vector"], items["vectors"] = _ranges(counts, len(index.vectors.item.view))

@@ -28,7 +28,7 @@ def valid_at(index: OwnerIndex, scope: Scope) -> Bools | None:
     Now, that is all that are open, whatever the clock of their writer said.
     """
     if scope.as_of is None:
-        return index.open_items
+        return index.now.open_items
     at = micros(scope.as_of)
     return (index.items.valid_from.view <= at) & (at < index.items.valid_to.view)
 
@@ -44,7 +44,7 @@ def in_scope(index: OwnerIndex, scope: Scope, source: IndexSource) -> Bools | No
 def _parts(index: OwnerIndex, scope: Scope, source: IndexSource) -> Iterator[Bools]:
     items = index.items
     at = micros(scope.at)
-    if index.first_expiry <= at:
+    if index.now.first_expiry <= at:
         yield items.expires_at.view > at
     if scope.kinds is not None:
         codes = [index.lineage.codes[kind] for kind in scope.kinds if kind in index.lineage.codes]

@@ -14,7 +14,7 @@ from mnemon.domain.items import Span
 from mnemon.ports.store import PART_BITS, Items, Postings, Similarities, Uses
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
     Bools = NDArray[np.bool_]
     Integers = NDArray[np.int64]
+
+_ID_BITS = 48
+"""What a passage's id takes at most: fewer than 2**32 items an owner, and the part."""
 
 _ROLE_NAMES = np.array(ROLES, dtype=object)
 
@@ -57,7 +60,7 @@ class Search:
     def postings(self, terms: Sequence[str], scope: Scope) -> Postings:
         """See the port."""
         index = self.index
-        found = [self._term(term) for term in terms]
+        found = self._terms(terms)
         counts = [len(term.rows) for term in found]
         nothing = np.empty(0, dtype=np.int32)
         rows = np.concatenate([nothing, *(term.rows for term in found)])
@@ -110,14 +113,11 @@ class Search:
         """See the port."""
         columns = self.index.items
         rows = self.index.rows(numbers)
-        importance = np.ones(len(rows))
-        access_count = np.zeros(len(rows), dtype=np.int64)
-        used_at = columns.at.view[rows].astype(np.int64)
-        memories = np.flatnonzero(columns.is_memory.view[rows])
-        records = [record.tobytes() for record in columns.record.view[rows[memories]]]
-        for place, use in zip(memories, self._source.uses(records), strict=True):
-            importance[place], access_count[place], used_at[place] = use
-        return Uses(importance, access_count, used_at)
+        return Uses(
+            importance=columns.importance.view[rows],
+            access_count=columns.access_count.view[rows],
+            used_at=columns.used_at.view[rows],
+        )
 
     def numbers(self, record_ids: Sequence[str], scope: Scope) -> Integers:
         """See the port."""
@@ -175,7 +175,7 @@ class Search:
     def _valid_passages(self, scope: Scope) -> tuple[Bools | None, int, int]:
         """Return which passages are valid at the scope's instant, how many, and their terms."""
         if scope.as_of is None:
-            return self.index.open_passages
+            return self.index.now.open_passages
         valid = valid_at(self.index, scope)
         lengths = self.index.passages.length.view
         if valid is None:
@@ -183,39 +183,69 @@ class Search:
         passages = valid[self.index.passages.item.view]
         return passages, int(passages.sum()), int(lengths[passages].sum(dtype=np.int64))
 
-    def _term(self, term: str) -> TermRows:
-        """Return where a term stands in this state, reading only what no state has read yet."""
-        lineage = self.index.lineage
-        known = lineage.postings.get(term)
-        if known is None or known.next_item < self.index.next_item:
+    def _terms(self, terms: Sequence[str]) -> list[TermRows]:
+        """Return where terms stand in this state, reading only what no state has read yet."""
+        lineage, next_item = self.index.lineage, self.index.stamp.next_item
+        known = {term: lineage.postings.get(term, _NO_ROWS) for term in terms}
+        behind = [term for term, rows in known.items() if rows.next_item < next_item]
+        if behind:
             with lineage.lock:
-                known = self._read_term(term)
-        if known.next_item == self.index.next_item:
-            return known
-        end = int(np.searchsorted(known.rows, len(self.index.passages.id.view)))
-        return TermRows(known.rows[:end], known.frequency[:end], self.index.next_item)
+                known |= self._read(behind)
+        return [self._as_of_now(known[term]) for term in terms]
 
-    def _read_term(self, term: str) -> TermRows:
-        lineage, ids = self.index.lineage, self.index.passages.id.view
-        known = lineage.postings.get(term, _NO_ROWS)
-        if known.next_item >= self.index.next_item:
-            return known
-        found = np.array(self._source.postings(term, known.next_item), dtype=np.int64)
-        item, part, frequency = found.reshape(-1, 3).T
+    def _as_of_now(self, term: TermRows) -> TermRows:
+        """Return the rows without those that only a later state has."""
+        if term.next_item == self.index.stamp.next_item:
+            return term
+        end = int(np.searchsorted(term.rows, len(self.index.passages.id.view)))
+        return TermRows(term.rows[:end], term.frequency[:end], self.index.stamp.next_item)
+
+    def _read(self, terms: Sequence[str]) -> dict[str, TermRows]:
+        """Read what is new of terms; the caller holds the lineage's lock."""
+        postings = self.index.lineage.postings
+        known = {term: postings.get(term, _NO_ROWS) for term in terms}
+        for first in {rows.next_item for rows in known.values()}:
+            if first < self.index.stamp.next_item:
+                behind = [term for term in terms if known[term].next_item == first]
+                known |= self._read_from(behind, first, known)
+        return known
+
+    def _read_from(
+        self, terms: Sequence[str], first: int, known: Mapping[str, TermRows]
+    ) -> dict[str, TermRows]:
+        """Read terms from an item on; remember and return what is known of them then."""
+        lineage = self.index.lineage
+        which, rows, frequency = self._new_rows(terms, first)
+        ends = np.searchsorted(which, np.arange(len(terms) + 1))
+        read = {}
+        for place, term in enumerate(terms):
+            new = slice(ends[place], ends[place + 1])
+            old = known[term]
+            read[term] = TermRows(
+                np.concatenate([old.rows, rows[new]]),
+                np.concatenate([old.frequency, frequency[new]]),
+                self.index.stamp.next_item,
+            )
+            if len(read[term].rows):  # what never occurs is not worth remembering, without bound
+                lineage.postings[term] = read[term]
+                lineage.postings_bytes += read[term].nbytes - old.nbytes
+        return read
+
+    def _new_rows(
+        self, terms: Sequence[str], first: int
+    ) -> tuple[Integers, NDArray[np.int32], NDArray[np.int32]]:
+        """Return which term stands in which row of the passages how often, from an item on."""
+        found = np.array(self._source.postings(terms, first), dtype=np.int64).reshape(-1, 4)
+        which, item, part, frequency = found.T
         sought = item << PART_BITS | part
+        order = np.argsort(which << _ID_BITS | sought, kind="stable")  # mostly in order already
+        which, sought, frequency = which[order], sought[order], frequency[order]
+        ids = self.index.passages.id.view
         rows = np.searchsorted(ids, sought)
         # The terms of a passage that was replaced stay until they are purged.
         there = rows < len(ids)
         there[there] = ids[rows[there]] == sought[there]
-        read = TermRows(
-            np.concatenate([known.rows, rows[there].astype(np.int32)]),
-            np.concatenate([known.frequency, frequency[there].astype(np.int32)]),
-            self.index.next_item,
-        )
-        if len(read.rows):  # what never occurs is not worth remembering, and has no bound
-            lineage.postings[term] = read
-            lineage.postings_bytes += read.nbytes - known.nbytes
-        return read
+        return which[there], rows[there].astype(np.int32), frequency[there].astype(np.int32)
 
 
 _NO_ROWS = TermRows(np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32), 1)

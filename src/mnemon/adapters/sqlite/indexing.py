@@ -29,6 +29,16 @@ _ITEMS_OF = " UNION ALL ".join(
     " ON r.owner_id = ?2 AND r.id = w.value"
     for table in ("memories", "versions", "messages", "message_versions")
 )
+_USES = " UNION ALL ".join(
+    "SELECT r.item, m.importance, m.access_count, coalesce(m.accessed_at, m.created_at)"
+    f" FROM memories AS m INDEXED BY memories_changed CROSS JOIN {table} AS r"
+    " ON r.owner_id = m.owner_id AND r.id = m.id WHERE m.owner_id = ?1 AND m.changed > ?2"
+    for table in ("memories", "versions")
+)
+_POSTINGS = (
+    "SELECT w.rowid - 1, t.item, t.part, t.tf FROM carray(?1) AS w CROSS JOIN terms AS t"
+    " ON t.owner_id = ?2 AND t.term = w.value AND t.item >= ?3"
+)
 _SUMMARIES = " UNION ALL ".join(
     "SELECT s.item, t.item FROM items AS t"
     " CROSS JOIN links AS l ON l.owner_id = t.owner_id AND l.relation = 'summary_of'"
@@ -54,13 +64,17 @@ class Tables:
             f"{_ITEMS} WHERE owner_id = ? AND item >= ? ORDER BY item", (self._owner, first)
         )
 
-    def changed_items(self, counter: int, before: int) -> list[Row]:
+    def changed_items(self, revision: int, before: int) -> list[Row]:
         """See `IndexSource`."""
         return self._connection.rows(
             f"{_ITEMS} INDEXED BY items_changed"
             " WHERE owner_id = ? AND changed > ? AND item < ? ORDER BY item",
-            (self._owner, counter, before),
+            (self._owner, revision, before),
         )
+
+    def changed_uses(self, revision: int) -> list[Row]:
+        """See `IndexSource`."""
+        return self._connection.rows(_USES, (self._owner, revision))
 
     def new_passages(self, first: int) -> list[Row]:
         """See `IndexSource`."""
@@ -70,13 +84,10 @@ class Tables:
             (self._owner, first),
         )
 
-    def postings(self, term: str, first: int) -> list[Row]:
+    def postings(self, terms: Sequence[str], first: int) -> list[Row]:
         """See `IndexSource`."""
-        return self._connection.rows(
-            "SELECT item, part, tf FROM terms WHERE owner_id = ? AND term = ? AND item >= ?"
-            " ORDER BY item, part",
-            (self._owner, self._sealing.term(term), first),
-        )
+        sealed = apsw.carray(tuple(self._sealing.term(term) for term in terms))
+        return self._connection.rows(_POSTINGS, (sealed, self._owner, first))
 
     def summaries(self) -> list[Row]:
         """See `IndexSource`."""
@@ -89,18 +100,6 @@ class Tables:
             return []
         rows = self._connection.rows(_ITEMS_OF, (apsw.carray(packed), self._owner))
         return sorted(((unpack_id(id_), item) for id_, item in rows), key=lambda pair: pair[1])
-
-    def uses(self, records: Sequence[bytes]) -> list[Row]:
-        """See `IndexSource`."""
-        if not records:
-            return []
-        rows = self._connection.rows(
-            "SELECT m.id, m.importance, m.access_count, coalesce(m.accessed_at, m.created_at)"
-            " FROM carray(?) AS w CROSS JOIN memories AS m ON m.owner_id = ? AND m.id = w.value",
-            (apsw.carray(tuple(records)), self._owner),
-        )
-        found = {row[0]: row[1:] for row in rows}
-        return [found[record] for record in records]
 
     def items_tagged(self, tag: str) -> NDArray[np.int64]:
         """See `IndexSource`."""

@@ -80,6 +80,7 @@ class OwnerRow:
 
     number: int = 0
     counter: int = 0
+    revision: int = 0
     generation: int = 0
     next_item: int = 1
     next_session: int = 1
@@ -91,8 +92,8 @@ class OwnerRow:
 def read_owner(connection: Connection, owner_id: str) -> OwnerRow:
     """Return the owner's row."""
     row = connection.row(
-        "SELECT owner_id, counter, generation, next_item, next_session, next_speaker,"
-        " next_event, profile FROM owners WHERE name = ?",
+        "SELECT owner_id, counter, revision, generation, next_item, next_session,"
+        " next_speaker, next_event, profile FROM owners WHERE name = ?",
         (owner_id,),
     )
     return OwnerRow(*row) if row else OwnerRow()

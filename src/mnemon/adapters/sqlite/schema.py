@@ -17,14 +17,16 @@ CREATE TABLE meta (
   value ANY NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- counter: transactions that changed the owner. generation: grows when rows were removed for
--- good, so that what is derived from them is built anew. AUTOINCREMENT, so that the number of
--- an erased owner, which a cache may still know, is never another's.
+-- counter: transactions that changed the owner. revision: these and touches, so that it names a
+-- state of the owner's rows; what changed says at which. generation: grows when rows were removed
+-- for good, so that what is derived from them is built anew. AUTOINCREMENT, so that the number
+-- of an erased owner, which a cache may still know, is never another's.
 CREATE TABLE owners (
   owner_id INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT NOT NULL UNIQUE,
   profile TEXT,
   counter INTEGER NOT NULL DEFAULT 0,
+  revision INTEGER NOT NULL DEFAULT 0,
   generation INTEGER NOT NULL DEFAULT 0,
   next_item INTEGER NOT NULL DEFAULT 1,
   next_session INTEGER NOT NULL DEFAULT 1,
@@ -106,7 +108,8 @@ CREATE TABLE message_versions (
 ) STRICT;
 
 -- The record as it is now; its older versions stand in the next table. key, content, summary,
--- tags: sealed. valid_to: set while the memory is not active. sources: packed.
+-- tags: sealed. valid_to: set while the memory is not active. sources: packed. changed: the
+-- owner's revision after the transaction that last changed the row.
 CREATE TABLE memories (
   owner_id INTEGER NOT NULL,
   id BLOB NOT NULL,
@@ -134,10 +137,12 @@ CREATE TABLE memories (
   compressed INTEGER NOT NULL,
   valid_from INTEGER NOT NULL,
   valid_to INTEGER,
+  changed INTEGER NOT NULL,
   kept_kind TEXT,
   marks INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (owner_id, id)
 ) STRICT;
+CREATE INDEX memories_changed ON memories (owner_id, changed);
 CREATE UNIQUE INDEX memories_key ON memories (owner_id, key_digest)
   WHERE key_digest IS NOT NULL AND state = 'active';
 CREATE INDEX memories_listed ON memories (owner_id, created_at, id, state, kind);
@@ -174,8 +179,7 @@ CREATE TABLE versions (
 ) STRICT;
 
 -- What search sees of a message's or a memory's version, without its content. kind: null for a
--- message. content: the digest of its normal form. changed: the owner's counter after the
--- transaction that last changed the row.
+-- message. content: the digest of its normal form. changed: as of memories.
 CREATE TABLE items (
   owner_id INTEGER NOT NULL,
   item INTEGER NOT NULL,

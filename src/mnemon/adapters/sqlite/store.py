@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from mnemon.adapters.sql.cache import IndexCache
-from mnemon.adapters.sql.index import OwnerIndex, empty_index
+from mnemon.adapters.sql.index import OwnerIndex, Stamp, empty_index
 from mnemon.adapters.sql.sealing import Sealing
 from mnemon.adapters.sql.search import Search
 from mnemon.adapters.sql.values import find_id, micros
@@ -196,26 +196,25 @@ class SqliteStore:
     def _index(self, owner: OwnerRow, tables: Tables) -> OwnerIndex:
         if not owner.number:
             return empty_index(0)
-        return self._indexes.get(
-            owner.number,
-            counter=owner.counter,
-            generation=owner.generation,
-            next_item=owner.next_item,
-            source=tables,
-        )
+        stamp = Stamp(owner.generation, owner.revision, owner.counter, owner.next_item)
+        return self._indexes.get(owner.number, stamp, tables)
 
     def touch(self, owner_id: str, accessed: Mapping[str, tuple[int, datetime]]) -> None:
         """See the port."""
         found = ((find_id(id_), *access) for id_, access in accessed.items())
-        rows = [(count, micros(at), owner_id, id_) for id_, count, at in found if id_]
+        rows = [(count, micros(at), id_) for id_, count, at in found if id_]
         if not rows:
             return
         with self._connections.writing() as connection:
+            owner = read_owner(connection, owner_id)
             connection.run_many(
                 "UPDATE memories SET access_count = access_count + ?1,"
-                " accessed_at = max(coalesce(accessed_at, ?2), ?2)"
-                " WHERE owner_id = (SELECT owner_id FROM owners WHERE name = ?3) AND id = ?4",
-                rows,
+                " accessed_at = max(coalesce(accessed_at, ?2), ?2), changed = ?3"
+                " WHERE owner_id = ?4 AND id = ?5",
+                [(count, at, owner.revision + 1, owner.number, id_) for count, at, id_ in rows],
+            )
+            connection.run(
+                "UPDATE owners SET revision = revision + 1 WHERE owner_id = ?", (owner.number,)
             )
             connection.run("COMMIT")
 

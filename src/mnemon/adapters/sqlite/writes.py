@@ -36,11 +36,14 @@ if TYPE_CHECKING:
 
 _COLUMNS = MEMORY_COLUMNS.split(", ")
 _INSERT_MEMORY = (
-    f"INSERT INTO memories (owner_id, key_digest, {MEMORY_COLUMNS})"
-    f" VALUES ({', '.join('?' * (len(_COLUMNS) + 2))})"
+    f"INSERT INTO memories (owner_id, key_digest, changed, {MEMORY_COLUMNS})"
+    f" VALUES ({', '.join('?' * (len(_COLUMNS) + 3))})"
 )
-_ASSIGNED = ", ".join(f"{column} = ?{place}" for place, column in enumerate(_COLUMNS, 3))
-_UPDATE_MEMORY = f"UPDATE memories SET key_digest = ?2, {_ASSIGNED} WHERE owner_id = ?1 AND id = ?3"
+_ASSIGNED = ", ".join(f"{column} = ?{place}" for place, column in enumerate(_COLUMNS, 4))
+_UPDATE_MEMORY = (
+    f"UPDATE memories SET key_digest = ?2, changed = ?3, {_ASSIGNED}"
+    " WHERE owner_id = ?1 AND id = ?4"
+)
 _KEEP_VERSION = (
     f"INSERT INTO versions (owner_id, {MEMORY_COLUMNS})"
     f" SELECT owner_id, {MEMORY_COLUMNS.removesuffix('valid_to')}"
@@ -66,10 +69,9 @@ class Writer(Records):
 
     def __init__(self, connection: Connection, sealing: Sealing, owner: OwnerRow) -> None:
         """Take the writing connection, with its transaction begun."""
-        self._begun_at = owner
         number = owner.number or _new_owner(connection, sealing.owner_id)
         super().__init__(connection, sealing, number)
-        self._changed = owner.counter + 1
+        self._changed = owner.revision + 1
         self._next_item = owner.next_item
         self._next_session = owner.next_session
         self._next_speaker = owner.next_speaker
@@ -92,8 +94,8 @@ class Writer(Records):
         if not self._is_changed:
             return
         self._connection.run(
-            "UPDATE owners SET counter = ?, next_item = ?, next_session = ?, next_speaker = ?,"
-            " next_event = ? WHERE owner_id = ?",
+            "UPDATE owners SET counter = counter + 1, revision = ?, next_item = ?,"
+            " next_session = ?, next_speaker = ?, next_event = ? WHERE owner_id = ?",
             (
                 self._changed,
                 self._next_item,
@@ -406,7 +408,7 @@ class Writer(Records):
         digest = None if memory.key is None else self._sealing.digest("key", memory.key)
         valid = (facts.valid_from, facts.valid_to)
         row = memory_row(self._sealing, memory, item, facts.session, valid)
-        return (self._owner, digest, *row)
+        return (self._owner, digest, self._changed, *row)
 
     def _message_row(self, message: Message, item: int, facts: ItemFacts) -> tuple[object, ...]:
         external = None if message.external_id is None else message.external_id.encode()
