@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mnemon.testing.builders import DIMENSION
-from mnemon.testing.store_records import MemoriesContract, MessagesContract
+from mnemon.testing.store_messages import MessagesContract
+from mnemon.testing.store_records import MemoriesContract
 from mnemon.testing.store_search import (
     ItemsContract,
     NearnessContract,

@@ -15,6 +15,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from mnemon.adapters.sql.arrays import Growing
+from mnemon.adapters.sql.columns import (
+    CHANGEABLE,
+    ITEM_TYPES,
+    PASSAGE_TYPES,
+    ItemColumns,
+    PassageColumns,
+    VectorColumns,
+    empty_vectors,
+    signs,
+)
 from mnemon.adapters.sql.values import NEVER
 from mnemon.domain.memories import EPISODE
 from mnemon.domain.messages import Role
@@ -29,12 +39,10 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
     Integers = NDArray[np.int64]
 
-Column = Growing[Any]
 Row = tuple[Any, ...]
 
 ROLES = tuple(Role)
 _ROLE_CODES = {role.value: code for code, role in enumerate(ROLES)}
-_WORD_BITS = 64
 _SEQUENCE_BITS = 32
 
 
@@ -84,110 +92,6 @@ class IndexSource(Protocol):
     def session_number(self, name: str) -> int | None:
         """Return a session's number."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class ItemColumns:
-    """One row an item, ascending by number. Times in microseconds; `NEVER` for no end."""
-
-    number: Column
-    record: Column
-    is_memory: Column
-    kind: Column
-    session: Column
-    sequence: Column
-    speaker: Column
-    role: Column
-    at: Column
-    traits: Column
-    words: Column
-    tokens: Column
-    valid_from: Column
-    valid_to: Column
-    expires_at: Column
-    compressed: Column
-    first_passage: Column
-    passages: Column
-    first_vector: Column
-    vectors: Column
-    importance: Column
-    access_count: Column
-    used_at: Column
-
-
-_ITEM_TYPES: dict[str, str] = {
-    "number": "i8",
-    "record": "u1",
-    "is_memory": "?",
-    "kind": "i2",
-    "session": "i4",
-    "sequence": "i4",
-    "speaker": "i4",
-    "role": "i1",
-    "at": "i8",
-    "traits": "i4",
-    "words": "i4",
-    "tokens": "i4",
-    "valid_from": "i8",
-    "valid_to": "i8",
-    "expires_at": "i8",
-    "compressed": "?",
-    "first_passage": "i4",
-    "passages": "i4",
-    "first_vector": "i4",
-    "vectors": "i4",
-    "importance": "f8",
-    "access_count": "i8",
-    "used_at": "i8",
-}
-_CHANGEABLE = ("kind", "session", "role", "at", "valid_to", "expires_at", "compressed")
-
-
-@dataclass(frozen=True, slots=True)
-class PassageColumns:
-    """One row a passage, ascending by id. `item` is a row of `ItemColumns`."""
-
-    id: Column
-    item: Column
-    length: Column
-    start: Column
-    stop: Column
-    tokens: Column
-
-
-_PASSAGE_TYPES: dict[str, str] = {
-    "id": "i8",
-    "item": "i4",
-    "length": "i4",
-    "start": "i4",
-    "stop": "i4",
-    "tokens": "i4",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class VectorColumns:
-    """One row a vector, ascending by passage.
-
-    Attributes:
-        item: Row of `ItemColumns`.
-        part: Which of its passages.
-        values: int8, shape (n, dimension).
-        norm: Length.
-        signs: Whether each component is above 0, packed, shape (dimension / 64, n): a word of
-            all vectors stands together, so that a scan reads memory in order.
-    """
-
-    item: Column
-    part: Column
-    values: Column
-    norm: Column
-    signs: Column
-
-    @property
-    def dimension(self) -> int:
-        """The length of a vector; 0 before the first one."""
-        return int(self.values.view.shape[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,30 +215,17 @@ def empty_index(generation: int) -> OwnerIndex:
     """Return the index of an owner who has nothing."""
     nothing = np.empty(0, dtype=np.int64)
     shapes = {"record": (0, 16)}
-    items = ItemColumns(
-        **{n: Growing.empty(t, shapes.get(n, (0,))) for n, t in _ITEM_TYPES.items()}
-    )
-    passages = PassageColumns(**{n: Growing.empty(t) for n, t in _PASSAGE_TYPES.items()})
+    items = ItemColumns(**{n: Growing.empty(t, shapes.get(n, (0,))) for n, t in ITEM_TYPES.items()})
+    passages = PassageColumns(**{n: Growing.empty(t) for n, t in PASSAGE_TYPES.items()})
     return OwnerIndex(
         stamp=Stamp(generation, 0, 0, 1),
         items=items,
         passages=passages,
-        vectors=_empty_vectors(0),
+        vectors=empty_vectors(0),
         order=(nothing, nothing.astype(np.int32)),
         hides=(nothing, nothing, nothing),
         lineage=Lineage(),
         now=Validity(items, passages),
-    )
-
-
-def _empty_vectors(dimension: int) -> VectorColumns:
-    words = -(-dimension // _WORD_BITS)
-    return VectorColumns(
-        item=Growing.empty("i4"),
-        part=Growing.empty("i4"),
-        values=Growing.empty("i1", (0, dimension)),
-        norm=Growing.empty("f8"),
-        signs=Growing.empty("u8", (words, 0), axis=1),
     )
 
 
@@ -365,7 +256,7 @@ def _with_uses(index: OwnerIndex, rows: Sequence[Row]) -> OwnerIndex:
     places = index.rows(np.array(numbers, dtype=np.int64))
     names = ("importance", "access_count", "used_at")
     columns = {
-        name: getattr(index.items, name).replaced(places, np.array(use, dtype=_ITEM_TYPES[name]))
+        name: getattr(index.items, name).replaced(places, np.array(use, dtype=ITEM_TYPES[name]))
         for name, use in zip(names, uses, strict=True)
     }
     return replace(index, items=replace(index.items, **columns))
@@ -376,7 +267,7 @@ def _with_changes(index: OwnerIndex, rows: Sequence[Row]) -> OwnerIndex:
     places = index.rows(columns["number"])
     changes = {
         name: getattr(index.items, name).replaced(places, columns[name])
-        for name in _CHANGEABLE
+        for name in CHANGEABLE
         if not np.array_equal(getattr(index.items, name).view[places], columns[name])
     }
     return replace(index, items=replace(index.items, **changes))
@@ -413,7 +304,7 @@ def _with_vectors(vectors: VectorColumns, rows: dict[str, NDArray[Any]]) -> Vect
     if not rows:
         return vectors
     if vectors.dimension == 0:
-        vectors = _empty_vectors(rows["values"].shape[1])
+        vectors = empty_vectors(rows["values"].shape[1])
     extended_columns: VectorColumns = _appended(vectors, rows)
     return extended_columns
 
@@ -432,7 +323,7 @@ def _item_columns(lineage: Lineage, rows: Sequence[Row]) -> dict[str, NDArray[An
     }
     names = ("at", "traits", "words", "tokens", "valid_from", "valid_to", "expires_at")
     values |= dict(zip((*names, "compressed"), rest, strict=True))
-    arrays = {name: np.array(v, dtype=_ITEM_TYPES[name]) for name, v in values.items()}
+    arrays = {name: np.array(v, dtype=ITEM_TYPES[name]) for name, v in values.items()}
     arrays["record"] = np.frombuffer(b"".join(records), dtype=np.uint8).reshape(-1, 16)
     return arrays
 
@@ -466,15 +357,6 @@ def _vector_columns(rows: Sequence[Row], items: Integers) -> dict[str, NDArray[A
         "norm": norms(values),
         "signs": signs(values),
     }
-
-
-def signs(values: NDArray[np.int8]) -> NDArray[np.uint64]:
-    """Return which components are above 0, packed, shape (words, n); see `VectorColumns`."""
-    dimension = values.shape[1]
-    room = -(-dimension // _WORD_BITS) * _WORD_BITS
-    padded = np.zeros((len(values), room), dtype=np.bool_)
-    np.greater(values, 0, out=padded[:, :dimension])
-    return np.ascontiguousarray(np.packbits(padded, axis=1).view(np.uint64).T)
 
 
 def _counts(rows: Integers, length: int) -> Integers:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mnemon.adapters.sql.index import signs
+from mnemon.adapters.sql.columns import signs
 from mnemon.errors import InvalidInput
 from mnemon.policies.vectors import norms
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from mnemon.adapters.sql.index import VectorColumns
+    from mnemon.adapters.sql.columns import VectorColumns
 
     Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]

@@ -14,7 +14,8 @@ from mnemon.adapters.sql.values import find_id, micros
 from mnemon.adapters.sqlite.connections import Connection, Connections
 from mnemon.adapters.sqlite.indexing import Tables
 from mnemon.adapters.sqlite.opening import prepare
-from mnemon.adapters.sqlite.reads import OwnerRow, Records, read_owner
+from mnemon.adapters.sqlite.owner_row import OwnerRow, read_owner
+from mnemon.adapters.sqlite.reads import Records
 from mnemon.adapters.sqlite.schema import MIGRATIONS
 from mnemon.adapters.sqlite.writes import Writer
 from mnemon.errors import WrongEmbeddingModel

@@ -1,0 +1,175 @@
+"""What a transaction on one owner keeps while it lasts, and how it ends."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import apsw
+
+from mnemon.adapters.sql.entries import (
+    ItemFacts,
+    item_row,
+    passage_rows,
+    term_rows,
+)
+from mnemon.adapters.sql.rows import event_row
+from mnemon.adapters.sql.values import pack_id
+from mnemon.adapters.sqlite.owner_row import OwnerRow
+from mnemon.adapters.sqlite.reads import Records
+from mnemon.errors import Conflict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from mnemon.adapters.sql.sealing import Sealing
+    from mnemon.adapters.sqlite.connections import Connection
+    from mnemon.domain.memories import Event, Link
+    from mnemon.domain.messages import Role
+    from mnemon.ports.store import IndexEntry
+
+_INSERT_ITEM = f"INSERT INTO items VALUES ({', '.join('?' * 18)})"
+_INSERT_PASSAGE = f"INSERT INTO passages VALUES ({', '.join('?' * 9)})"
+_INSERT_TERM = "INSERT INTO terms VALUES (?, ?, ?, ?, ?)"
+CLOSE_ITEM = (
+    "UPDATE items SET valid_to = max(?, valid_from), changed = ?"
+    " WHERE owner_id = ? AND item = ? AND valid_to IS NULL"
+)
+
+
+class Changes(Records):
+    """What every change of an owner's records needs; memories and messages build on it."""
+
+    def __init__(self, connection: Connection, sealing: Sealing, owner: OwnerRow) -> None:
+        """Take the writing connection, with its transaction begun."""
+        number = owner.number or _new_owner(connection, sealing.owner_id)
+        super().__init__(connection, sealing, number)
+        self._changed = owner.revision + 1
+        self._next_item = owner.next_item
+        self._next_session = owner.next_session
+        self._next_speaker = owner.next_speaker
+        self._next_event = owner.next_event
+        self._sessions: dict[str, int] = {}
+        self._speakers: dict[tuple[str | None, Role], int] = {}
+        self._is_changed = False
+        self._is_broken = False
+
+    def finish(self) -> None:
+        """Commit what was written, if anything was.
+
+        Raises:
+            Conflict: An error within the transaction was caught by the caller: what was written
+                before it does not stand alone.
+            StoreUnavailable: The disk is full, or can't be written.
+        """
+        if self._is_broken:
+            raise Conflict("an error within the transaction has undone all of it")
+        if not self._is_changed:
+            return
+        self._connection.run(
+            "UPDATE owners SET counter = counter + 1, revision = ?, next_item = ?,"
+            " next_session = ?, next_speaker = ?, next_event = ? WHERE owner_id = ?",
+            (
+                self._changed,
+                self._next_item,
+                self._next_session,
+                self._next_speaker,
+                self._next_event,
+                self._owner,
+            ),
+        )
+        self._connection.run("COMMIT")
+
+    def adopt_profile(self, name: str) -> None:
+        """See the port."""
+        with self._change():
+            self._is_changed |= bool(
+                self._connection.run(
+                    "UPDATE owners SET profile = ? WHERE owner_id = ? AND profile IS NULL",
+                    (name, self._owner),
+                )
+            )
+
+    def link(self, links: Sequence[Link]) -> None:
+        """See the port."""
+        with self._change():
+            for link in links:
+                ends = (pack_id(link.source_id, "source_id"), pack_id(link.target_id, "target_id"))
+                self._is_changed |= bool(
+                    self._connection.run(
+                        "INSERT INTO links (owner_id, relation, source_id, target_id)"
+                        " VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                        (self._owner, link.relation, *ends),
+                    )
+                )
+
+    def record(self, events: Sequence[Event]) -> None:
+        """See the port."""
+        if not events:
+            return
+        with self._change():
+            rows = [
+                (self._owner, *event_row(self._sealing, self._next_event + n, event))
+                for n, event in enumerate(events)
+            ]
+            self._connection.run_many("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            self._next_event += len(rows)
+            self._is_changed = True
+
+    @contextmanager
+    def _change(self) -> Iterator[None]:
+        """Let nothing be committed if what is done within fails half-way."""
+        was_broken, self._is_broken = self._is_broken, True
+        try:
+            yield
+        except apsw.ConstraintError as error:
+            raise Conflict(
+                "the id, key, external id or place in the session is taken already"
+            ) from error
+        self._is_broken = was_broken
+
+    def _add_items(self, entries: Sequence[tuple[ItemFacts, IndexEntry]]) -> int:
+        """Store items, each with the next number; return the first's."""
+        first, owner = self._next_item, self._owner
+        numbered = [(first + n, facts, entry) for n, (facts, entry) in enumerate(entries)]
+        dimension = self._dimension(entry for _, entry in entries)
+        self._connection.run_many(
+            _INSERT_ITEM,
+            [item_row(self._sealing, owner, n, f, e, self._changed) for n, f, e in numbered],
+        )
+        self._connection.run_many(
+            _INSERT_PASSAGE,
+            [row for n, _, e in numbered for row in passage_rows(owner, n, e, dimension)],
+        )
+        terms = [row for n, _, e in numbered for row in term_rows(self._sealing, owner, n, e)]
+        self._connection.run_many(_INSERT_TERM, sorted(terms))  # in the order of the tree
+        self._next_item += len(entries)
+        return first
+
+    def _dimension(self, entries: Iterable[IndexEntry]) -> int | None:
+        """Return the length of the store's vectors, if any of these has one."""
+        if not any(p.vector is not None for entry in entries for p in entry.passages):
+            return None
+        row = self._connection.row("SELECT value FROM meta WHERE name = 'dimension'")
+        return row[0] if row else None
+
+    def _close_item(self, item: int, at: int) -> None:
+        self._connection.run(CLOSE_ITEM, (at, self._changed, self._owner, item))
+
+    def _session(self, name: str) -> int:
+        """Return a session's number, giving it one if it has none."""
+        if name not in self._sessions:
+            number = self.session_number(name)
+            if number is None:
+                number, self._next_session = self._next_session, self._next_session + 1
+                self._connection.run(
+                    "INSERT INTO sessions (owner_id, number, name) VALUES (?, ?, ?)",
+                    (self._owner, number, name),
+                )
+            self._sessions[name] = number
+        return self._sessions[name]
+
+
+def _new_owner(connection: Connection, owner_id: str) -> int:
+    connection.run("INSERT INTO owners (name) VALUES (?)", (owner_id,))
+    return connection.last_row()

@@ -1,0 +1,157 @@
+"""Reading messages, sessions and participants of one owner."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from mnemon.adapters.sql.rows import message_of, open_name
+from mnemon.adapters.sql.values import (
+    NEVER,
+    find_ids,
+    instant,
+    instant_or_none,
+    micros,
+    pack_id,
+)
+from mnemon.domain.messages import Message, Participant, Role, Session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from mnemon.adapters.sql.sealing import Sealing
+    from mnemon.adapters.sqlite.connections import Connection, Row
+
+_SAID = (
+    "SELECT m.id, {v}.version, m.sequence, m.external_id, {v}.at, {v}.content, s.name,"
+    " {v}.speaker, p.name, p.role, {v}.valid_from, {v}.valid_to, m.number FROM {source}"
+    " CROSS JOIN sessions AS s ON s.owner_id = m.owner_id AND s.number = m.session"
+    " CROSS JOIN participants AS p ON p.owner_id = m.owner_id AND p.number = {v}.speaker"
+)
+_PICKED = "carray(?) AS w CROSS JOIN messages AS m ON m.owner_id = ? AND m.id = w.value"
+_OLDER = " CROSS JOIN message_versions AS v ON v.owner_id = m.owner_id AND v.id = m.id"
+_OF_SESSION = " WHERE m.owner_id = ? AND m.session = ? AND m.sequence > ?"
+_OF_OWNER = " WHERE m.owner_id = ?"
+_NO_LIMIT = -1
+
+
+class MessageRecords:
+    """The messages of one owner as one connection sees them."""
+
+    def __init__(self, connection: Connection, sealing: Sealing, owner: int) -> None:
+        """Take a connection within a transaction, and the owner's number."""
+        self._connection = connection
+        self._sealing = sealing
+        self._owner = owner
+        self._names: dict[int, str | None] = {}
+
+    def messages(
+        self,
+        *,
+        ids: Sequence[str] | None = None,
+        session_id: str | None = None,
+        after: int = 0,
+        limit: int | None = None,
+        as_of: datetime | None = None,
+    ) -> list[Message]:
+        """See the port."""
+        if ids is not None:
+            found = {m.id: m for m in self._picked(find_ids(ids), as_of)}
+            return [found[id_] for id_ in ids if id_ in found][:limit]
+        source, where, order = "messages AS m", _OF_OWNER, "m.number"
+        values: list[Any] = [self._owner]
+        if session_id is not None:
+            where, order = _OF_SESSION, "m.sequence"
+            values += [self.session_number(session_id), after]
+        if as_of is not None:
+            return self._said_by(as_of, source, where, values)[:limit]
+        open_ = _SAID.format(v="m", source=source) + where + " AND m.valid_to IS NULL"
+        most = _NO_LIMIT if limit is None else limit
+        rows = self._connection.rows(f"{open_} ORDER BY {order} LIMIT ?", [*values, most])
+        return self._messages(rows)
+
+    def originals(self, ids: Sequence[str]) -> list[Message]:
+        """See the port."""
+        packed = find_ids(ids)
+        if not packed:
+            return []
+        rows = self._every_version(_PICKED, "", [apsw.carray(packed), self._owner])
+        newest = {row[0]: row[1] for row in rows}
+        first = {row[0]: row for row in reversed(rows)}.values()
+        said = {m.id: replace(m, version=newest[pack_id(m.id)]) for m in self._messages(first)}
+        return [said[id_] for id_ in ids if id_ in said]
+
+    def _picked(self, ids: Sequence[bytes], as_of: datetime | None = None) -> list[Message]:
+        """Return messages in the order they were stored."""
+        if not ids:
+            return []
+        values = [apsw.carray(tuple(ids)), self._owner]
+        if as_of is not None:
+            return self._said_by(as_of, _PICKED, "", values)
+        picked = _SAID.format(v="m", source=_PICKED) + " WHERE m.valid_to IS NULL"
+        return self._messages(self._connection.rows(f"{picked} ORDER BY m.number", values))
+
+    def _said_by(
+        self, as_of: datetime, source: str, where: str, values: Sequence[Any]
+    ) -> list[Message]:
+        """Return messages in the version valid then: by place in a session, else as stored."""
+        at = micros(as_of)
+        rows = self._every_version(source, where, values)
+        latest = {row[0]: row for row in rows if row[10] <= at < (row[11] or NEVER)}
+        place = 2 if where is _OF_SESSION else 12
+        return self._messages(sorted(latest.values(), key=lambda row: row[place]))
+
+    def _every_version(self, source: str, where: str, values: Sequence[Any]) -> list[Row]:
+        """Return rows of all versions of messages, oldest first."""
+        older = _SAID.format(v="v", source=source + _OLDER) + where
+        newest = _SAID.format(v="m", source=source) + where
+        rows = [*self._connection.rows(older, values), *self._connection.rows(newest, values)]
+        return sorted(rows, key=lambda row: row[1])
+
+    def _messages(self, rows: Iterable[Sequence[Any]]) -> list[Message]:
+        return [message_of(self._sealing, row[:10], self._names) for row in rows]
+
+    def external_ids(self, session_id: str, ids: Sequence[str]) -> set[str]:
+        """See the port."""
+        if not ids:
+            return set()
+        rows = self._connection.rows(
+            "SELECT m.external_id FROM carray(?) AS w CROSS JOIN messages AS m"
+            " ON m.owner_id = ? AND m.session = ? AND m.external_id = w.value",
+            (
+                apsw.carray(tuple(id_.encode() for id_ in ids)),
+                self._owner,
+                self.session_number(session_id),
+            ),
+        )
+        return {row[0].decode() for row in rows}
+
+    def sessions(self) -> list[Session]:
+        """See the port."""
+        rows = self._connection.rows(
+            "SELECT name, number, first_at, last_at, messages, ended_at FROM sessions"
+            " WHERE owner_id = ? AND first_item IS NOT NULL ORDER BY first_item",
+            (self._owner,),
+        )
+        return [
+            Session(name, number, instant(first), instant(last), count, instant_or_none(ended))
+            for name, number, first, last, count, ended in rows
+        ]
+
+    def participants(self) -> list[Participant]:
+        """See the port."""
+        rows = self._connection.rows(
+            "SELECT number, name, role FROM participants WHERE owner_id = ? ORDER BY number",
+            (self._owner,),
+        )
+        return [Participant(n, open_name(self._sealing, n, s), Role(role)) for n, s, role in rows]
+
+    def session_number(self, name: str) -> int | None:
+        """Return a session's number; None where there is no such session."""
+        row = self._connection.row(
+            "SELECT number FROM sessions WHERE owner_id = ? AND name = ?", (self._owner, name)
+        )
+        return row[0] if row else None

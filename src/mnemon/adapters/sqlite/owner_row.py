@@ -1,0 +1,34 @@
+"""An owner's own row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mnemon.adapters.sqlite.connections import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerRow:
+    """What a snapshot sees of the owner itself; number 0 for one never written to."""
+
+    number: int = 0
+    counter: int = 0
+    revision: int = 0
+    generation: int = 0
+    next_item: int = 1
+    next_session: int = 1
+    next_speaker: int = 1
+    next_event: int = 1
+    profile: str | None = None
+
+
+def read_owner(connection: Connection, owner_id: str) -> OwnerRow:
+    """Return the owner's row."""
+    row = connection.row(
+        "SELECT owner_id, counter, revision, generation, next_item, next_session,"
+        " next_speaker, next_event, profile FROM owners WHERE name = ?",
+        (owner_id,),
+    )
+    return OwnerRow(*row) if row else OwnerRow()
