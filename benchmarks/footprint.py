@@ -21,6 +21,7 @@ BAR_MEMORY_MB = 400
 BAR_INSTALL_MB = 250
 RECALLS = 50
 LARGEST = 8
+_WHEELS = ("mnemon-*.whl", "mnemon_minilm-*.whl")
 _MEGABYTE = 1_000_000
 
 _RECALL = """
@@ -30,9 +31,14 @@ Mnemon.open(sys.argv[1]).recall("What did I say about the day?", owner="messages
 """
 _RECALL_STUBBED = """
 import sys
+import numpy as np
 from mnemon import Mnemon
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
-opened = Mnemon.open(sys.argv[1], embedder=HashingEmbedder(), tokens=WordCounter())
+from mnemon.testing.embedders import WordCounter
+class Stub:
+    name, dimension = "hashing", 384
+    def embed(self, texts, *, role):
+        return np.ones((len(texts), 384), np.float32)
+opened = Mnemon.open(sys.argv[1], embedder=Stub(), tokens=WordCounter())
 opened.recall("What did I say about the day?", owner="messages")
 """
 _RECALLS = """
@@ -70,7 +76,8 @@ def start(corpus: Corpus) -> Table:
         "first recall, with the model": (_python(_RECALL, str(by_model)), BAR_START_MODEL),
         "mnemon recall": (process(command, "--store", str(by_model), *question), "–"),
     }
-    taken = in_turns(START_ROUNDS, {name: step for name, (step, _) in programs.items()})
+    steps = {name: step for name, (step, _) in programs.items()}
+    taken = in_turns(START_ROUNDS + 1, steps, unmeasured=1)
     numpy = taken['python -c "import numpy"']
     rows = [
         {
@@ -156,9 +163,15 @@ _MEMORY_NOTE = (
 # --- installation -------------------------------------------------------------------------------
 
 
-def install() -> Table:
-    """Install the wheels that `make` has built into a fresh environment, and weigh it."""
-    wheels = sorted(str(wheel) for wheel in Path("build/dist").glob("mnemon*.whl"))
+def install(folder_of_wheels: Path) -> Table:
+    """Install Mnemon's two wheels into a fresh environment, and weigh it.
+
+    Raises:
+        FileNotFoundError: They are not in that folder.
+    """
+    wheels = sorted(str(wheel) for wheel in folder_of_wheels.glob("mnemon*.whl"))
+    if len(wheels) != len(_WHEELS):
+        raise FileNotFoundError(f"{folder_of_wheels} must hold {' and '.join(_WHEELS)}")
     with tempfile.TemporaryDirectory() as folder:
         progress("install: making an environment")
         output(sys.executable, "-m", "venv", folder)

@@ -15,6 +15,8 @@ import os
 # Before numpy is there, whose products are to be compared on one thread.
 for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_threads] = "1"
+# Fresh processes are to find compiled files, as those of an installed package do.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # ruff: noqa: E402
 
@@ -34,9 +36,13 @@ from writing import imports, writes
 
 SIZES = (1_000, 10_000, 100_000)
 ON_REQUEST = ("install",)
+WHEELS = Path("build/dist")
+"""Where `make test` leaves them."""
 
 
-def parts(sizes: Sequence[int], corpus: Corpus) -> Mapping[str, Callable[[], Table]]:
+def parts(
+    sizes: Sequence[int], corpus: Corpus, wheels: Path = WHEELS
+) -> Mapping[str, Callable[[], Table]]:
     """Return what can be measured."""
     return {
         "recall": partial(recall, sizes, corpus),
@@ -47,7 +53,7 @@ def parts(sizes: Sequence[int], corpus: Corpus) -> Mapping[str, Callable[[], Tab
         "start": partial(start, corpus),
         "disk": partial(disk, corpus),
         "memory": partial(memory, sizes, corpus),
-        "install": install,
+        "install": partial(install, wheels),
     }
 
 
@@ -59,11 +65,12 @@ def main() -> None:
     reading.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="N")
     reading.add_argument("--json", action="store_true", help="print JSON instead of tables")
     reading.add_argument("--write", type=Path, metavar="FILE", help="put the tables in their place")
+    reading.add_argument("--wheels", type=Path, default=WHEELS, help="for `install`")
     asked = reading.parse_args()
     for name in set(asked.parts) - set(known):
         reading.error(f"{name!r} is none of {', '.join(known)}")
     chosen = asked.parts or [name for name in known if name not in ON_REQUEST]
-    measured = parts(asked.sizes, Corpus())
+    measured = parts(asked.sizes, Corpus(), asked.wheels)
     for name in chosen:
         _report(measured[name](), asked.write, as_json=asked.json)
 
