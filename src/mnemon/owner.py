@@ -365,7 +365,7 @@ class OwnerMemory:
         """Store what an export gave, unchanged; all or nothing. What is there already stays.
 
         Raises:
-            InvalidInput: A session's name can't be taken.
+            InvalidInput: A record can't be taken; the error's field says which.
         """
         return self._services.transferring.take(self.owner_id, records)
 

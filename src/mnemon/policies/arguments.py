@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 from mnemon.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 MAX_ID_CHARS = 256
 MAX_TAGS = 64
 MAX_TOP_K = 100
+LARGEST_COUNT = (1 << 63) - 1
+"""The largest number that SQLite holds, and more than anybody has of anything."""
+
 LONGEST_EXPIRY = timedelta(days=365)
 
 _EXPIRES_IN = re.compile(r"([0-9]{1,9})([dhm])")
@@ -38,15 +38,26 @@ def name(value: object, field: str) -> str:
     return value
 
 
+def several(values: object, field: str) -> list[object]:
+    """Return what a list, or anything like one, holds.
+
+    Raises:
+        InvalidInput: It is one text, or nothing like a list.
+    """
+    if isinstance(values, str):
+        raise InvalidInput(field, "must be a list of texts, not one text")
+    if not isinstance(values, Iterable):
+        raise InvalidInput(field, f"must be a list, not {type(values).__name__}")
+    return list(values)
+
+
 def tags(values: Iterable[object]) -> tuple[str, ...]:
     """Return tags sorted, each once.
 
     Raises:
         InvalidInput: There are over 64, or one is no name.
     """
-    if isinstance(values, str):
-        raise InvalidInput("tags", "must be a list of texts, not one text")
-    kept = tuple(sorted({name(value, "tags") for value in values}))
+    kept = tuple(sorted({name(value, "tags") for value in several(values, "tags")}))
     if len(kept) > MAX_TAGS:
         raise InvalidInput("tags", f"{len(kept)} tags; at most {MAX_TAGS}")
     return kept
@@ -61,7 +72,7 @@ def share(value: object, field: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise InvalidInput(field, f"must be a number, not {type(value).__name__}")
     if not 0.0 <= value <= 1.0:  # NaN too
-        raise InvalidInput(field, f"is {value}; must be from 0 to 1")
+        raise InvalidInput(field, f"is {_shown(value)}; must be from 0 to 1")
     return float(value)
 
 
@@ -73,11 +84,11 @@ def count(value: object, field: str, *, least: int, most: int | None = None) -> 
     """
     whole = isinstance(value, int) and not isinstance(value, bool)
     if not whole and not (isinstance(value, float) and value.is_integer()):
-        raise InvalidInput(field, f"is {value!r}; must be a whole number")
+        raise InvalidInput(field, f"is {_shown(value)}; must be a whole number")
     number: int = int(value)  # type: ignore[call-overload]
     if number < least:
-        raise InvalidInput(field, f"is {number}; must be at least {least}")
-    return number if most is None else min(number, most)
+        raise InvalidInput(field, f"is {_shown(number)}; must be at least {least}")
+    return min(number, LARGEST_COUNT if most is None else most)
 
 
 def instant(value: object, field: str) -> datetime:
@@ -108,7 +119,14 @@ def expires_in(value: object) -> timedelta | None:
         return None
     found = _EXPIRES_IN.fullmatch(value) if isinstance(value, str) else None
     if found is None or int(found[1]) == 0:
-        raise InvalidInput("expires_in", f"is {value!r}; must be like 7d, 24h or 30m")
+        raise InvalidInput("expires_in", f"is {_shown(value)}; must be like 7d, 24h or 30m")
     if int(found[1]) > LONGEST_EXPIRY / _UNIT[found[2]]:
         return LONGEST_EXPIRY
     return int(found[1]) * _UNIT[found[2]]
+
+
+def _shown(value: object) -> str:
+    """Return a value as an error shows it; Python refuses to write out the largest numbers."""
+    if isinstance(value, int) and abs(value) > LARGEST_COUNT:
+        return "a huge number" if value > 0 else "a huge negative number"
+    return repr(value)

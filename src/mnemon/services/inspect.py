@@ -76,6 +76,8 @@ class Inspecting:
         profile = self._access.profile(owner_id)
         if kind is not None and kind not in profile.kinds:
             raise InvalidInput("kind", f"{kind!r} is none of {', '.join(profile.kinds)}")
+        if cursor is not None:
+            arguments.name(cursor, "cursor")
         with self._access.store.read(owner_id) as snapshot:
             page = snapshot.page(
                 states=_states(state),

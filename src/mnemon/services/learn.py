@@ -78,7 +78,7 @@ class Learning:
         profile = self._access.profile(owner_id)
         checked = [
             _checked(message, owner_id, session_id, place, now)
-            for place, message in enumerate(messages)
+            for place, message in enumerate(arguments.several(messages, "messages"))
         ]
         with self._access.store.read(owner_id) as known:
             fresh = _fresh(checked, known, session_id)
@@ -183,9 +183,7 @@ class Learning:
         return memories
 
 
-def _checked(
-    message: Message, owner_id: str, session_id: str, place: int, now: datetime
-) -> Message:
+def _checked(message: object, owner_id: str, session_id: str, place: int, now: datetime) -> Message:
     """Return a message as it is stored, but for id and sequence number."""
     field = f"messages[{place}]"
     if not isinstance(message, Message):

@@ -101,7 +101,7 @@ class Recalling:
             tags=() if tags is None else arguments.tags(tags),
             since=None if since is None else arguments.instant(since, "since"),
             until=None if until is None else arguments.instant(until, "until"),
-            include_compressed=include_compressed,
+            include_compressed=bool(include_compressed),
         )
         return Request(
             text=shortened(clean(query, field="query")),
@@ -161,10 +161,8 @@ def shortened(query: str) -> str:
 
 
 def _kinds(kinds: Iterable[str], profile: Profile) -> frozenset[str]:
-    if isinstance(kinds, str):
-        raise InvalidInput("kinds", "must be a list of kinds, not one text")
     known = (*profile.kinds, EPISODE)
-    wanted = frozenset(kinds)
+    wanted = frozenset(arguments.name(kind, "kinds") for kind in arguments.several(kinds, "kinds"))
     for kind in sorted(wanted - set(known)):
         raise InvalidInput("kinds", f"{kind!r} is none of {', '.join(known)}")
     return wanted

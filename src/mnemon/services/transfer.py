@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from mnemon.domain.memories import Memory, State
 from mnemon.domain.messages import Message
 from mnemon.exchange.records import Chronicle, Ending, Record
-from mnemon.policies import arguments
 from mnemon.services.indexing import Text, in_window
+from mnemon.services.received import checked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -81,19 +81,19 @@ class Transferring:
 
         Raises:
             Disabled: Memory is switched off.
-            InvalidInput: A session's name can't be taken.
+            InvalidInput: A record can't be taken; the field says which.
         """
         self._access.check_enabled()
+        profile = self._access.profile(owner_id)
+        records = checked(records, max_memory_chars=profile.max_memory_chars)
         messages = [each for each in records if isinstance(each, Message)]
         chronicles = [each for each in records if isinstance(each, Chronicle)]
-        for message in messages:
-            arguments.name(message.session_id, "session")
         with self._access.store.read(owner_id) as known:
             entries = iter(self._indexer.entries(_texts(messages, chronicles), known))
         indexed = [(message, next(entries)) for message in messages]
         versions = [(each, [next(entries) for _ in each.history.versions]) for each in chronicles]
         with self._access.store.write(owner_id) as tx:
-            tx.adopt_profile(self._access.profile(owner_id).name)
+            tx.adopt_profile(profile.name)
             taken = self._take_messages(tx, indexed)
             for record in records:
                 if isinstance(record, Ending):
