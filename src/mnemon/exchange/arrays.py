@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import codecs
 import json
+import zipfile
+import zlib
 from typing import TYPE_CHECKING, BinaryIO
 
 from mnemon.errors import InvalidInput
@@ -29,7 +31,10 @@ class _Reader:
 
     def more(self) -> None:
         """Read on; each time twice as much, so that one huge element is parsed few times."""
-        data = self._file.read(self._chunk_bytes)
+        try:
+            data = self._file.read(self._chunk_bytes)
+        except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+            raise InvalidInput(self._name, "is damaged in its archive") from error
         self._chunk_bytes *= 2
         self.ended = not data
         try:
@@ -92,6 +97,9 @@ def _element(reader: _Reader) -> object:
                 raise reader.fail(error.msg.lower()) from None
         except RecursionError:
             raise reader.fail("is nested too deeply") from None
+        except ValueError:
+            # Python refuses to read whole numbers of thousands of digits.
+            raise reader.fail("holds a number with too many digits") from None
         else:
             # A number may go on in the next chunk.
             if end < len(reader.text) or reader.ended:

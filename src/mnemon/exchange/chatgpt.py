@@ -107,7 +107,9 @@ def _branch(where: str, conversation: _Conversation) -> list[str]:
     """Return the ids of the nodes from the root to the current one."""
     branch: list[str] = []
     seen: set[str] = set()
-    node_id = conversation.current_node or _newest(conversation)
+    node_id = conversation.current_node
+    if node_id not in conversation.mapping:
+        node_id = _newest(conversation)
     while node_id is not None and node_id in conversation.mapping:
         if node_id in seen:
             raise InvalidInput(where, f"the messages go round in a circle at {node_id!r}")
@@ -118,7 +120,7 @@ def _branch(where: str, conversation: _Conversation) -> list[str]:
 
 
 def _newest(conversation: _Conversation) -> str | None:
-    """Return the latest node that is nobody's parent, for exports that name no current one."""
+    """Return the latest node that is nobody's parent, where the current one is not known."""
     parents = {node.parent for node in conversation.mapping.values()}
     times = {
         node_id: (node.message.create_time or 0.0) if node.message else 0.0

@@ -66,7 +66,7 @@ def conversation_files(file: BinaryIO, name: str) -> Iterator[tuple[str, BinaryI
             for member in members:
                 with archive.open(member) as inner:
                     yield f"{name}/{member}", cast("BinaryIO", io.BufferedReader(inner))
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, ValueError) as error:
         raise InvalidInput(name, "is a damaged or locked archive") from error
 
 

@@ -14,7 +14,7 @@ from mnemon.errors import InvalidInput
 from mnemon.evals.conversations import Conversation, Dialogue, Question
 from mnemon.evals.datasets.reading import checked, converted, decoded, end_of, known_ids, text_of
 
-_SESSION = re.compile(r"session_(\d+)")
+_SESSION = re.compile(r"session_(0|[1-9][0-9]{0,8})")
 _TURN_ID = re.compile(r"D\d+:\d+")
 _TIME = "%I:%M %p on %d %B, %Y"
 
