@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mnemon.adapters.clock import SystemClock
 from mnemon.adapters.embedders.callable import CallableEmbedder
 from mnemon.config import Loaded, Settings, load
+from mnemon.config.paths import file_path
 from mnemon.errors import InvalidConfiguration, WrongEmbeddingModel
 from mnemon.owner import Services
 from mnemon.policies.forgetting import Fading
@@ -62,7 +63,7 @@ def assemble(
     settings = _loaded(config, profile).settings
     clock = clock or SystemClock()
     chosen = _embedder(embedder, settings)
-    store = open_store(str(url) if url is not None else settings.store, settings)
+    store = open_store(settings.store if url is None else _store_url(url), settings)
     try:
         _check_model(store, chosen)
         touches = Touches(store, clock)
@@ -120,13 +121,17 @@ def open_store(url: str, settings: Settings) -> Store:
         )
     from mnemon.adapters.sqlite.store import SqliteStore
 
-    path = Path(rest if separator else url).expanduser()
+    path = file_path(rest if separator else url, "store")
     return SqliteStore.open(
         path,
         cipher=PlainCipher(),
         busy_timeout_s=settings.busy_timeout_s,
         index_cache_bytes=settings.index_cache_mb * _BYTES_PER_MB,
     )
+
+
+def _store_url(url: str | os.PathLike[str]) -> str:
+    return url if isinstance(url, str) else str(file_path(url, "store"))
 
 
 def _loaded(config: Loaded | str | os.PathLike[str] | None, profile: str | None) -> Loaded:
@@ -162,7 +167,7 @@ def open_counter(settings: Settings) -> TokenCounter:
 
 def _model_dir(settings: Settings) -> Path | None:
     model = settings.embedding.model
-    return None if model == "all-MiniLM-L6-v2" else Path(model).expanduser()
+    return None if model == "all-MiniLM-L6-v2" else file_path(model, "embedding.model")
 
 
 def _check_model(store: Store, embedder: Embedder) -> None:

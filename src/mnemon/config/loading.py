@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mnemon.config import toml
 from mnemon.config.fields import Scalar, Setting, checked, parsed, settings_of
+from mnemon.config.paths import file_path
 from mnemon.config.settings import Settings
 from mnemon.errors import InvalidConfiguration
 
@@ -116,7 +117,7 @@ def _from_file(file: Path) -> dict[str, _Found]:
         setting = _setting_in_file(entry, name, source)
         value = _check(name, setting, entry.value, source)
         if name == "store":
-            value = _against(file, str(value))
+            value = _against(file, str(value), source)
         found[name] = _Found(value, source)
     return found
 
@@ -176,14 +177,16 @@ def _store(found: _Found | None) -> _Found:
     if found is None or not found.value:
         return _Found(str(default_store()), "default")
     store = str(found.value)
-    return found if _is_url(store) else _Found(str(Path(store).expanduser()), found.origin)
+    if _is_url(store):
+        return found
+    return _Found(str(file_path(store, "store", found.origin)), found.origin)
 
 
-def _against(file: Path, store: str) -> str:
+def _against(file: Path, store: str, source: str) -> str:
     """Resolve a store's relative path against the folder of the file that names it."""
     if not store or _is_url(store):
         return store
-    return str(file.parent / Path(store).expanduser())
+    return str(file.parent / file_path(store, "store", source))
 
 
 def _is_url(store: str) -> bool:

@@ -56,6 +56,12 @@ def read(file: Path) -> list[Entry]:
         raise InvalidConfiguration(file.name, "is not UTF-8 text", str(file)) from error
     except tomllib.TOMLDecodeError as error:
         raise _not_toml(file, text, str(error)) from None
+    except RecursionError:
+        raise InvalidConfiguration(file.name, "is nested too deeply", str(file)) from None
+    except ValueError as error:
+        # Python refuses to read whole numbers of thousands of digits.
+        problem = "holds a number with too many digits"
+        raise InvalidConfiguration(file.name, problem, str(file)) from error
     lines = _lines_of(text)
     return [Entry(path, value, _line(lines, path)) for path, value in _flat(tree)]
 
