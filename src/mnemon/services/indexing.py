@@ -116,7 +116,12 @@ class Indexer:
         dimension = self._embedder.dimension
         if not texts:
             return np.empty((0, dimension), dtype=np.float32)
-        vectors = np.asarray(self._embedder.embed(texts, role=role), dtype=np.float32)
+        given = self._embedder.embed(texts, role=role)
+        try:
+            vectors = np.asarray(given, dtype=np.float32)
+        except (TypeError, ValueError, OverflowError) as error:
+            problem = "gave what is no list of vectors"
+            raise ServiceFailed(self._embedder.name, problem) from error
         if vectors.shape != (len(texts), dimension):
             raise ServiceFailed(
                 self._embedder.name,

@@ -9,6 +9,7 @@ import io
 import os
 import sys
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -171,8 +172,17 @@ def cli() -> None:
     """
 
 
+def _open_closed() -> None:
+    """Put a stream that says nothing in the place of each that the caller closed (`>&-`)."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            nothing = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - until the end
+            setattr(sys, name, nothing)
+
+
 def main() -> NoReturn:
     """Run the command line."""
+    _open_closed()
     for stream in (sys.stdout, sys.stderr):
         # Where the terminal's encoding lacks a character, show its number instead of failing.
         if isinstance(stream, io.TextIOWrapper):

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mnemon import Mnemon
+from mnemon.config import load
+from mnemon.errors import InvalidConfiguration, InvalidInput, ServiceFailed
+from mnemon.evals.datasets import read_locomo
+from mnemon.exchange import chatgpt
+from mnemon.exchange.files import conversation_files
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+
+
+def conversation(**changes: object) -> dict[str, object]:
+    said = {
+        "id": "m1",
+        "author": {"role": "user"},
+        "content": {"content_type": "text", "parts": ["I live in Oslo"]},
+    }
+    nodes = {"a": {"message": said, "parent": None}}
+    return {"conversation_id": "c1", "mapping": nodes, "current_node": "a"} | changes
+
+
+def read(data: bytes) -> list[str]:
+    contents = []
+    for name, file in conversation_files(io.BytesIO(data), "export"):
+        for transcript in chatgpt.read(file, name):
+            contents += [message.content for message in transcript.messages]
+    return contents
+
+
+def test_a_number_of_thousands_of_digits_is_a_clear_error() -> None:
+    with pytest.raises(InvalidInput, match="export:1: holds a number with too many digits"):
+        read(b"[" + b"9" * 5_000 + b"]")
+
+
+def test_a_conversation_whose_current_message_is_missing_is_still_read() -> None:
+    assert read(json.dumps([conversation(current_node="gone")]).encode()) == ["I live in Oslo"]
+
+
+def test_an_archive_damaged_anywhere_is_a_clear_error() -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("conversations.json", json.dumps([conversation()]))
+    whole = packed.getvalue()
+    assert read(whole) == ["I live in Oslo"]
+    refused = 0
+    for place in range(len(whole)):
+        damaged = bytearray(whole)
+        damaged[place] ^= 0xFF
+        try:
+            read(bytes(damaged))
+        except InvalidInput:
+            refused += 1
+    assert refused > len(whole) // 4
+
+
+@pytest.mark.parametrize("name", ["session_01", "session_١", "session_" + "9" * 5_000])
+def test_what_is_named_almost_like_a_session_is_none(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "locomo.json"
+    turns = [{"speaker": "Ann", "dia_id": "D1:1", "text": "Hello"}]
+    sample = {"sample_id": "s", "conversation": {name: turns}, "qa": []}
+    file.write_text(json.dumps([sample]))
+    assert read_locomo(file)[0].sessions == ()
+
+
+@pytest.mark.parametrize("value", ["[" * 50_000, "9" * 5_000])
+def test_a_configuration_that_python_cannot_parse_is_a_clear_error(
+    tmp_path: Path, value: str
+) -> None:
+    file = tmp_path / "mnemon.toml"
+    file.write_text(f"[memory]\nstore = {value}\n")
+    with pytest.raises(InvalidConfiguration):
+        load(file)
+
+
+@pytest.mark.parametrize("path", ["a\0b", "\udcff.db", "~nobody-of-that-name/x.db", b"x.db", 5])
+def test_a_path_that_is_none_is_a_clear_error(path: object) -> None:
+    with pytest.raises(InvalidConfiguration, match="store"):
+        Mnemon.open(path, embedder=HashingEmbedder(), tokens=WordCounter())  # type: ignore[arg-type]
+    with pytest.raises(InvalidConfiguration, match="store"):
+        load(overrides={"store": path})
+
+
+class Ragged(HashingEmbedder):
+    def embed(self, texts: object, *, role: object) -> np.ndarray:
+        del texts, role
+        return [[1.0] * size for size in range(1, 3)]  # type: ignore[return-value]
+
+
+def test_what_is_no_list_of_vectors_is_the_embedders_failure(tmp_path: Path) -> None:
+    with Mnemon.open(tmp_path / "m.db", embedder=Ragged(), tokens=WordCounter()) as memory:
+        with pytest.raises(ServiceFailed, match="no list of vectors"):
+            memory.remember("I live in Oslo", owner="alice")
+        assert memory.stats(owner="alice").total_count == 0
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_error(tmp_path: Path, closed: str) -> None:
+    program = "from mnemon.entrypoints.cli.main import main; main()"
+    command = f'"{sys.executable}" -c "{program}" --store "{tmp_path}/m.db" stats {closed}'
+    assert subprocess.run(["/bin/sh", "-c", command], check=False).returncode == 0
