@@ -1,0 +1,383 @@
+"""The key ring: every key but the master, wrapped by it, in a file apart from the data.
+
+A small SQLite file beside the master key. For each store it holds the store's key, and for each
+owner the data keys in force, by version. An owner is named only by a digest under the store's
+key. Keys of an owner who was erased are gone; that there were any stays, so that a restored
+backup is told from a damaged store.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from mnemon.adapters.crypto import files
+from mnemon.adapters.crypto.master import (
+    MODERATE,
+    GivenKey,
+    KeyFile,
+    Stretching,
+    read_key,
+    written,
+)
+from mnemon.adapters.crypto.sealed import NotOpened, new_key
+from mnemon.adapters.crypto.wrapping import (
+    begin,
+    new_master,
+    opens,
+    owner_place,
+    rewrap,
+    store_place,
+    unwrapped,
+    wrapped,
+)
+from mnemon.errors import KeyUnavailable, StoreUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from mnemon.adapters.crypto.master import Source
+
+STORE_ID_BYTES = 16
+_BUSY_TIMEOUT_S = 10.0
+"""No transaction on a ring takes longer than a few syncs of a disk: a guess."""
+
+_PRAGMAS = (
+    "PRAGMA journal_mode = DELETE",
+    "PRAGMA synchronous = EXTRA",  # the journal's removal, which commits, is synced too
+    "PRAGMA secure_delete = ON",
+)
+_TABLES = """
+CREATE TABLE IF NOT EXISTS ring (
+  name TEXT NOT NULL PRIMARY KEY, value ANY NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS stores (
+  store BLOB NOT NULL PRIMARY KEY, wrapped BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+-- wrapped: null once the owner was erased.
+CREATE TABLE IF NOT EXISTS owners (
+  store BLOB NOT NULL, owner BLOB NOT NULL, version INTEGER NOT NULL, wrapped BLOB,
+  PRIMARY KEY (store, owner, version)
+) STRICT, WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Contents:
+    """All rows of a ring, as a backup holds them."""
+
+    ring: list[tuple[str, bytes | int]]
+    stores: list[tuple[bytes, bytes]]
+    owners: list[tuple[bytes, bytes, int, bytes | None]]
+
+
+class KeyRing:
+    """The keys of stores and owners. Thread-safe, and safe between processes.
+
+    Nothing is opened or made before it is needed; every call is a transaction of its own, on the
+    disk when it returns.
+    """
+
+    def __init__(self, path: Path, source: Source, cost: tuple[int, int] = MODERATE) -> None:
+        """Take the ring's path, and where the master key comes from.
+
+        Args:
+            cost: What making a key of a passphrase costs, when one is set: passes and bytes.
+        """
+        self.path = path
+        self.source = source
+        self._cost = cost
+        self._master: bytes | None = None
+
+    def __repr__(self) -> str:
+        """Say where it is."""
+        return f"KeyRing({str(self.path)!r}, {self.source!r})"
+
+    def add_store(self) -> tuple[bytes, bytes]:
+        """Make a store's id and key; the ring and its master key are made where there is none.
+
+        Raises:
+            KeyUnavailable: The ring is there, and does not open.
+        """
+        files.make_empty(self.path)
+        store_id, key = new_key()[:STORE_ID_BYTES], new_key()
+        with self._writing() as ring:
+            ring.execute(_TABLES)
+            master = self._unlocked(ring) if _check(ring) else self._begun(ring)
+            sealed = wrapped(master, key, store_place(store_id))
+            ring.execute("INSERT INTO stores VALUES (?, ?)", (store_id, sealed))
+        return store_id, key
+
+    def store_key(self, store_id: bytes) -> bytes | None:
+        """Return a store's key; None if the ring has none.
+
+        Raises:
+            KeyUnavailable: There is no ring, or it does not open.
+        """
+        with self._reading() as ring:
+            master = self._unlocked(ring)
+            row = _row(ring, "SELECT wrapped FROM stores WHERE store = ?", (store_id,))
+            return self._unwrapped(master, row[0], store_place(store_id)) if row else None
+
+    def data_key(self, store_id: bytes, owner: bytes, version: int) -> bytes | None:
+        """Return an owner's key of a version; None if the ring has none (any more)."""
+        with self._reading() as ring:
+            master = self._unlocked(ring)
+            row = _row(
+                ring,
+                "SELECT wrapped FROM owners WHERE store = ? AND owner = ? AND version = ?",
+                (store_id, owner, version),
+            )
+            if not row or row[0] is None:
+                return None
+            return self._unwrapped(master, row[0], owner_place(store_id, owner, version))
+
+    def versions(self, store_id: bytes, owner: bytes) -> list[int]:
+        """Return the versions of an owner's keys that there are, ascending."""
+        with self._reading() as ring:
+            rows = ring.execute(
+                "SELECT version FROM owners WHERE store = ? AND owner = ?"
+                " AND wrapped IS NOT NULL ORDER BY version",
+                (store_id, owner),
+            )
+            return [version for (version,) in rows]
+
+    def ensure(self, store_id: bytes, owner: bytes) -> int:
+        """Return the newest version of an owner's keys, making a key if there is none."""
+        with self._writing() as ring:
+            row = _row(
+                ring,
+                "SELECT max(version) FROM owners"
+                " WHERE store = ? AND owner = ? AND wrapped IS NOT NULL",
+                (store_id, owner),
+            )
+            if row and row[0] is not None:
+                return int(row[0])
+            return self._added(ring, store_id, owner)
+
+    def add(self, store_id: bytes, owner: bytes) -> int:
+        """Make a further key of an owner, and return its version."""
+        with self._writing() as ring:
+            return self._added(ring, store_id, owner)
+
+    def keep_only(self, store_id: bytes, owner: bytes, version: int) -> None:
+        """Remove every other key of an owner for good."""
+        with self._writing() as ring:
+            ring.execute(
+                "DELETE FROM owners WHERE store = ? AND owner = ? AND version <> ?",
+                (store_id, owner, version),
+            )
+
+    def erase(self, store_id: bytes, owner: bytes) -> None:
+        """Remove all keys of an owner for good; later ones get higher versions."""
+        with self._writing() as ring:
+            ring.execute(
+                "UPDATE owners SET wrapped = NULL WHERE store = ? AND owner = ?", (store_id, owner)
+            )
+
+    def remove_store(self, store_id: bytes) -> None:
+        """Remove a store's key, and the keys of all its owners, for good."""
+        with self._writing() as ring:
+            ring.execute("DELETE FROM owners WHERE store = ?", (store_id,))
+            ring.execute("DELETE FROM stores WHERE store = ?", (store_id,))
+
+    def rotate(self, new: Source | None = None) -> None:
+        """Wrap every key by a new master key.
+
+        A key in a file is written beside it first, and takes its place afterwards: killed
+        anywhere, one of the two files opens the ring, and whoever opens it next finishes.
+
+        Args:
+            new: The new key or passphrase, where it does not come from a file.
+
+        Raises:
+            KeyUnavailable: The ring does not open.
+        """
+        source = new or self.source
+        with self._writing() as ring:
+            old = self._unlocked(ring)
+            self._settle_files(ring)
+            stretching = Stretching.drawn(self._cost)
+            key = new_master(source, stretching)
+            if isinstance(source, KeyFile):
+                files.replace(source.successor, written(key))
+            rewrap(ring, old, key)
+            begin(ring, source, key, stretching)
+        self._master, self.source = key, source
+        self._finish_rotation()
+
+    def contents(self) -> tuple[bytes, Contents]:
+        """Return the master key and all rows, for a backup."""
+        with self._reading() as ring:
+            master = self._unlocked(ring)
+            return master, Contents(
+                ring=list(ring.execute("SELECT name, value FROM ring")),
+                stores=list(ring.execute("SELECT store, wrapped FROM stores")),
+                owners=list(ring.execute("SELECT store, owner, version, wrapped FROM owners")),
+            )
+
+    def restore(self, contents: Contents) -> None:
+        """Fill a ring that is not there yet.
+
+        Raises:
+            KeyUnavailable: There is one.
+        """
+        if self.path.exists():
+            raise KeyUnavailable(f"there is a key ring already: {self.path}")
+        files.make_empty(self.path)
+        with self._writing() as ring:
+            ring.execute(_TABLES)
+            ring.executemany("INSERT INTO ring VALUES (?, ?)", contents.ring)
+            ring.executemany("INSERT INTO stores VALUES (?, ?)", contents.stores)
+            ring.executemany("INSERT INTO owners VALUES (?, ?, ?, ?)", contents.owners)
+
+    def _added(self, ring: apsw.Connection, store_id: bytes, owner: bytes) -> int:
+        master = self._unlocked(ring)
+        (newest,) = _row(
+            ring,
+            "SELECT coalesce(max(version), 0) FROM owners WHERE store = ? AND owner = ?",
+            (store_id, owner),
+        ) or (0,)
+        version = int(newest) + 1
+        sealed = wrapped(master, new_key(), owner_place(store_id, owner, version))
+        ring.execute("INSERT INTO owners VALUES (?, ?, ?, ?)", (store_id, owner, version, sealed))
+        return version
+
+    def _begun(self, ring: apsw.Connection) -> bytes:
+        """Begin an empty ring; the master key is taken as it is found, or made."""
+        stretching = Stretching.drawn(self._cost)
+        if isinstance(self.source, KeyFile):
+            self.source.create(new_key())
+            key = read_key(self.source.path)
+        else:
+            key = new_master(self.source, stretching)
+        begin(ring, self.source, key, stretching)
+        self._master = key
+        return key
+
+    def _unlocked(self, ring: apsw.Connection) -> bytes:
+        """Return the master key that opens the ring.
+
+        Raises:
+            KeyUnavailable: There is none, or it is another.
+        """
+        check = _check(ring)
+        if check is None:
+            raise KeyUnavailable(f"the key ring is empty: {self.path}; {_WAYS_OUT}")
+        if self._master is not None and opens(self._master, check):
+            return self._master
+        for key in self._candidates(ring):
+            if opens(key, check):
+                self._master = key
+                return key
+        raise KeyUnavailable(f"{self._wrong()}: {_WAYS_OUT}")
+
+    def _candidates(self, ring: apsw.Connection) -> Iterator[bytes]:
+        if isinstance(self.source, KeyFile):
+            yield from self.source.keys()
+        elif isinstance(self.source, GivenKey):
+            yield self.source.key
+        else:
+            found = dict(ring.execute("SELECT name, value FROM ring"))
+            if "salt" in found:
+                yield self.source.key(
+                    Stretching(found["salt"], found["operations"], found["memory"])
+                )
+
+    def _wrong(self) -> str:
+        if not isinstance(self.source, KeyFile):
+            return f"the key given does not open the key ring {self.path}"
+        if not self.source.path.exists():
+            return f"the key file is missing: {self.source.path}"
+        return f"the key in {self.source.path} does not open the key ring {self.path}"
+
+    def _settle_files(self, ring: apsw.Connection) -> None:
+        """Leave one key file: the one that opens the ring.
+
+        The caller holds the ring's lock: nobody else is in the midst of a rotation.
+        """
+        source, check = self.source, _check(ring)
+        if not isinstance(source, KeyFile) or not source.successor.exists() or check is None:
+            return
+        if source.path.exists() and opens(read_key(source.path), check):
+            source.successor.unlink()  # of a rotation that was not committed
+        elif opens(read_key(source.successor), check):
+            source.successor.replace(source.path)
+        files.sync_folder(source.path.parent)
+
+    def _finish_rotation(self) -> None:
+        with self._writing() as ring:
+            self._unlocked(ring)
+            self._settle_files(ring)
+
+    def _unwrapped(self, master: bytes, sealed: bytes, place: bytes) -> bytes:
+        try:
+            return unwrapped(master, sealed, place)
+        except NotOpened:
+            raise KeyUnavailable(f"the key ring is damaged: {self.path}; {_WAYS_OUT}") from None
+
+    @contextmanager
+    def _reading(self) -> Iterator[apsw.Connection]:
+        self._refuse_missing()
+        if isinstance(self.source, KeyFile) and self.source.successor.exists():
+            self._finish_rotation()
+        with self._transaction("BEGIN", apsw.SQLITE_OPEN_READWRITE) as ring:
+            yield ring
+
+    @contextmanager
+    def _writing(self) -> Iterator[apsw.Connection]:
+        self._refuse_missing()
+        with self._transaction("BEGIN IMMEDIATE", apsw.SQLITE_OPEN_READWRITE) as ring:
+            yield ring
+
+    def _refuse_missing(self) -> None:
+        if not self.path.exists():
+            raise KeyUnavailable(f"the key ring is missing: {self.path}; {_WAYS_OUT}")
+        files.warn_if_open(self.path)
+
+    @contextmanager
+    def _transaction(self, begin: str, flags: int) -> Iterator[apsw.Connection]:
+        try:
+            ring = apsw.Connection(str(self.path), flags=flags)
+        except apsw.Error as error:
+            raise self._translated(error) from error
+        try:
+            ring.set_busy_timeout(round(_BUSY_TIMEOUT_S * 1000))
+            for pragma in _PRAGMAS:
+                ring.execute(pragma)
+            ring.execute(begin)
+            yield ring
+            ring.execute("COMMIT")
+        except apsw.Error as error:
+            raise self._translated(error) from error
+        finally:
+            with suppress(apsw.Error):  # closing rolls back what is open
+                ring.close()
+
+    def _translated(self, error: apsw.Error) -> Exception:
+        if isinstance(error, (apsw.BusyError, apsw.LockedError)):
+            return StoreUnavailable(f"the key ring is locked: {self.path}", _BUSY_TIMEOUT_S)
+        return KeyUnavailable(
+            f"the key ring cannot be read: {self.path} ({type(error).__name__}); {_WAYS_OUT}"
+        )
+
+
+_WAYS_OUT = (
+    "bring the key back (`mnemon key restore FILE` takes a backup of it),"
+    " or start afresh with `mnemon reset`"
+)
+
+
+def _row(ring: apsw.Connection, statement: str, values: Sequence[Any] = ()) -> Any:
+    return ring.execute(statement, values).fetchone()
+
+
+def _check(ring: apsw.Connection) -> bytes | None:
+    if not _row(ring, "SELECT 1 FROM sqlite_schema WHERE name = 'ring'"):
+        return None
+    row = _row(ring, "SELECT value FROM ring WHERE name = 'check'")
+    return row[0] if row else None

@@ -1,0 +1,93 @@
+"""Keys wrapped by the master key, each bound to what it is for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mnemon.adapters.crypto.master import GivenKey, KeyFile, Passphrase, Stretching
+from mnemon.adapters.crypto.sealed import NotOpened, joined, new_key, open_sealed, seal, subkey
+
+if TYPE_CHECKING:
+    import apsw
+
+    from mnemon.adapters.crypto.master import Source
+
+_PURPOSE = "mnemon-wrap"
+_CHECK = b"mnemon key ring"
+
+
+def wrapped(master: bytes, key: bytes, place: bytes) -> bytes:
+    """Return a key wrapped by the master key."""
+    return seal(subkey(master, _PURPOSE), key, place)
+
+
+def unwrapped(master: bytes, sealed: bytes, place: bytes) -> bytes:
+    """Return the key that was wrapped.
+
+    Raises:
+        NotOpened: By another master key, or for something else.
+    """
+    return open_sealed(subkey(master, _PURPOSE), sealed, place)
+
+
+def new_check(master: bytes) -> bytes:
+    """Return a value by which the master key can be known."""
+    return wrapped(master, _CHECK, _CHECK)
+
+
+def opens(master: bytes, check: bytes) -> bool:
+    """Return whether a value was made by this master key."""
+    try:
+        return unwrapped(master, check, _CHECK) == _CHECK
+    except NotOpened:
+        return False
+
+
+def new_master(source: Source, stretching: Stretching) -> bytes:
+    """Return the master key of a source: for a file, a new one."""
+    if isinstance(source, KeyFile):
+        return new_key()
+    return source.key if isinstance(source, GivenKey) else source.key(stretching)
+
+
+def store_place(store_id: bytes) -> bytes:
+    """Return what a store's wrapped key is bound to."""
+    return joined(b"store", store_id)
+
+
+def owner_place(store_id: bytes, owner: bytes, version: int) -> bytes:
+    """Return what an owner's wrapped key is bound to."""
+    return joined(b"owner", store_id, owner, version.to_bytes(8, "big"))
+
+
+def begin(ring: apsw.Connection, source: Source, master: bytes, stretching: Stretching) -> None:
+    """Store by what the master key is known, and how a passphrase becomes it."""
+    rows: list[tuple[str, bytes | int]] = [("check", new_check(master))]
+    if isinstance(source, Passphrase):
+        rows += [
+            ("salt", stretching.salt),
+            ("operations", stretching.operations),
+            ("memory", stretching.memory),
+        ]
+    ring.execute("DELETE FROM ring")
+    ring.executemany("INSERT INTO ring VALUES (?, ?)", rows)
+
+
+def rewrap(ring: apsw.Connection, old: bytes, new: bytes) -> None:
+    """Wrap every key of the ring anew."""
+    stores: list[tuple[Any, ...]] = ring.execute("SELECT store, wrapped FROM stores").fetchall()
+    for store, sealed in stores:
+        place = store_place(store)
+        ring.execute(
+            "UPDATE stores SET wrapped = ? WHERE store = ?",
+            (wrapped(new, unwrapped(old, sealed, place), place), store),
+        )
+    owners: list[tuple[Any, ...]] = ring.execute(
+        "SELECT store, owner, version, wrapped FROM owners WHERE wrapped IS NOT NULL"
+    ).fetchall()
+    for store, owner, version, sealed in owners:
+        place = owner_place(store, owner, version)
+        ring.execute(
+            "UPDATE owners SET wrapped = ? WHERE store = ? AND owner = ? AND version = ?",
+            (wrapped(new, unwrapped(old, sealed, place), place), store, owner, version),
+        )

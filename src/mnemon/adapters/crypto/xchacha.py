@@ -1,0 +1,227 @@
+"""Encryption: XChaCha20-Poly1305 under a key of each owner's own."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mnemon.adapters.crypto.sealed import NotOpened, joined, keyed, open_sealed, seal, subkey
+from mnemon.adapters.crypto.transform import Transform
+from mnemon.errors import KeyUnavailable, StoreDamaged
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from mnemon.adapters.crypto.ring import KeyRing
+    from mnemon.ports.cipher import Place
+
+NAME = "xchacha20-poly1305"
+
+_DIGEST_BYTES = 16
+_TERM_BYTES = 8
+"""Two of an owner's n keywords share a digest with a chance of n²/2⁶⁵: 10⁻⁹ for 200,000."""
+
+_OWNERS_KEPT = 1_024
+"""Owners whose keys are kept in memory, about 25 KB each: a guess."""
+
+_VERSION_BYTES = 8
+
+_log = logging.getLogger(__name__)
+
+
+class XChaChaOwner:
+    """The cipher of one owner and key version."""
+
+    __slots__ = ("_content", "_digests", "_store_id", "_terms", "_transforms", "_vectors")
+
+    def __init__(self, store_id: bytes, data_key: bytes) -> None:
+        """Derive the owner's keys from the data key."""
+        self._store_id = store_id
+        self._content = subkey(data_key, "mnemon-content")
+        self._digests = subkey(data_key, "mnemon-digest")
+        self._terms = subkey(data_key, "mnemon-terms")
+        self._vectors = subkey(data_key, "mnemon-vectors")
+        self._transforms: dict[int, Transform] = {}
+
+    def __repr__(self) -> str:
+        """Say nothing of the keys."""
+        return "XChaChaOwner(…)"
+
+    def seal(self, plain: bytes, place: Place) -> bytes:
+        """See the port."""
+        return seal(self._content, plain, self._bound(place))
+
+    def open(self, sealed: bytes, place: Place) -> bytes:
+        """See the port."""
+        try:
+            return open_sealed(self._content, sealed, self._bound(place))
+        except NotOpened:
+            raise StoreDamaged(
+                f"the {place.field} of {place.record} does not open: it was changed or moved,"
+                " or sealed with another key"
+            ) from None
+
+    def digest(self, purpose: str, data: bytes) -> bytes:
+        """See the port."""
+        return keyed(self._digests, joined(purpose.encode()) + data, _DIGEST_BYTES)
+
+    def term(self, term: str) -> bytes:
+        """Return 8 bytes."""
+        return blake2b(term.encode(), key=self._terms, digest_size=_TERM_BYTES).digest()
+
+    def hide(self, vectors: NDArray[np.int8]) -> list[bytes]:
+        """Return the transformed vectors; see `transform`."""
+        hidden = self._transform(vectors.shape[1]).hide(vectors)
+        return [row.tobytes() for row in hidden]
+
+    def show(self, stored: Sequence[bytes], dimension: int) -> NDArray[np.int8]:
+        """See the port."""
+        transform = self._transform(dimension)
+        if not stored:
+            return np.empty((0, dimension), dtype=np.int8)
+        if any(len(each) != transform.stored_bytes for each in stored):
+            raise StoreDamaged("a stored vector is of another length")
+        hidden = np.frombuffer(b"".join(stored), dtype="<i2")
+        try:
+            return transform.show(hidden.reshape(len(stored), -1))
+        except ValueError:
+            raise StoreDamaged("a stored vector was changed, or is another owner's") from None
+
+    def _transform(self, dimension: int) -> Transform:
+        if dimension not in self._transforms:
+            self._transforms[dimension] = Transform(self._vectors, dimension)
+        return self._transforms[dimension]
+
+    def _bound(self, place: Place) -> bytes:
+        return joined(
+            self._store_id,
+            place.owner_id.encode(),
+            place.record.encode(),
+            place.field.encode(),
+            place.version.to_bytes(_VERSION_BYTES, "big"),
+        )
+
+
+class XChaChaCipher:
+    """The cipher of one store, with the keys in a ring."""
+
+    name = NAME
+
+    def __init__(self, ring: KeyRing, store_id: bytes, store_key: bytes) -> None:
+        """Take the store's key."""
+        self.store_id = store_id
+        self.check = check_of(store_id, store_key)
+        self._ring = ring
+        self._names = subkey(store_key, "mnemon-owners")
+        self._tombstones = subkey(store_key, "mnemon-erased")
+        self._owners: OrderedDict[tuple[str, int], XChaChaOwner] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        """Say which store's it is."""
+        return f"XChaChaCipher(store {self.store_id.hex()})"
+
+    def version(self, owner_id: str) -> int:
+        """See the port."""
+        return self._ring.ensure(self.store_id, self._named(owner_id))
+
+    def of(self, owner_id: str, version: int) -> XChaChaOwner:
+        """See the port."""
+        wanted = (owner_id, version)
+        with self._lock:
+            if wanted in self._owners:
+                self._owners.move_to_end(wanted)
+                return self._owners[wanted]
+        key = self._ring.data_key(self.store_id, self._named(owner_id), version)
+        if key is None:
+            raise KeyUnavailable(
+                f"the key ring {self._ring.path} has no key of this owner: the owner was erased,"
+                " or the ring is older than the store (`mnemon key restore` brings a backup back)"
+            )
+        owner = XChaChaOwner(self.store_id, key)
+        with self._lock:
+            self._owners[wanted] = owner
+            while len(self._owners) > _OWNERS_KEPT:
+                self._owners.popitem(last=False)
+        return owner
+
+    def tombstone(self, owner_id: str) -> bytes:
+        """See the port."""
+        return keyed(self._tombstones, owner_id.encode(), _DIGEST_BYTES)
+
+    def versions(self, owner_id: str) -> list[int]:
+        """See `KeyChanging`."""
+        return self._ring.versions(self.store_id, self._named(owner_id))
+
+    def add_version(self, owner_id: str) -> int:
+        """See `KeyChanging`."""
+        return self._ring.add(self.store_id, self._named(owner_id))
+
+    def keep_only(self, owner_id: str, version: int) -> None:
+        """See `KeyChanging`."""
+        self._ring.keep_only(self.store_id, self._named(owner_id), version)
+        self._forget(owner_id, but=version)
+
+    def erase(self, owner_id: str) -> None:
+        """See `KeyChanging`. Another process may have the key in memory until it ends."""
+        self._ring.erase(self.store_id, self._named(owner_id))
+        self._forget(owner_id)
+
+    def forget_store(self) -> None:
+        """See `KeyChanging`."""
+        self._ring.remove_store(self.store_id)
+        with self._lock:
+            self._owners.clear()
+
+    def _forget(self, owner_id: str, but: int | None = None) -> None:
+        with self._lock:
+            for each in [k for k in self._owners if k[0] == owner_id and k[1] != but]:
+                del self._owners[each]
+
+    def _named(self, owner_id: str) -> bytes:
+        return keyed(self._names, owner_id.encode(), _DIGEST_BYTES)
+
+
+class KeyRingCiphers:
+    """Ciphers whose keys are in a ring."""
+
+    def __init__(self, ring: KeyRing) -> None:
+        """Take the ring; it need not be there yet."""
+        self.ring = ring
+
+    def new(self) -> XChaChaCipher:
+        """See the port; makes the ring and the master key where there are none."""
+        is_first = not self.ring.path.exists()
+        cipher = XChaChaCipher(self.ring, *self.ring.add_store())
+        if is_first:
+            _log.info(
+                "this store is encrypted; its keys are in %s: back them up apart from it"
+                " (`mnemon key backup FILE`), without them nothing can be read",
+                self.ring.path.parent,
+            )
+        return cipher
+
+    def known(self, name: str, store_id: bytes, check: bytes) -> XChaChaCipher:
+        """See the port."""
+        if name != NAME:
+            raise KeyUnavailable(f"the store was made with the cipher {name!r}, not {NAME!r}")
+        key = self.ring.store_key(store_id)
+        if key is None or check_of(store_id, key) != check:
+            raise KeyUnavailable(
+                f"the key ring {self.ring.path} has no key of this store: open it with the ring"
+                " it was made with (`mnemon key restore FILE` takes a backup of it),"
+                " or start afresh with `mnemon reset`"
+            )
+        return XChaChaCipher(self.ring, store_id, key)
+
+
+def check_of(store_id: bytes, store_key: bytes) -> bytes:
+    """Return the value by which a store knows its key again."""
+    return keyed(subkey(store_key, "mnemon-check"), store_id, _DIGEST_BYTES)

@@ -1,0 +1,71 @@
+"""A backup of the keys opens what the keys opened."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from mnemon.adapters.crypto.backup import back_up, needs_passphrase, restore
+from mnemon.adapters.crypto.master import KeyFile
+from mnemon.adapters.crypto.ring import KeyRing
+from mnemon.errors import Conflict, KeyUnavailable
+
+from .conftest import CHEAP, Rings
+
+OWNER = b"digest of alice."
+
+
+@pytest.mark.parametrize("passphrase", [None, "correct horse"])
+def test_what_was_backed_up_comes_back(
+    rings: Rings, tmp_path: Path, passphrase: str | None
+) -> None:
+    store, key = rings().add_store()
+    rings().ensure(store, OWNER)
+    target, elsewhere = tmp_path / "keys.json", KeyFile(tmp_path / "elsewhere" / "key")
+    back_up(rings(), target, passphrase, CHEAP)
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    assert needs_passphrase(target) == (passphrase is not None)
+    ring = KeyRing(tmp_path / "elsewhere" / "ring", elsewhere)
+    restore(target, passphrase, ring, elsewhere)
+    assert ring.store_key(store) == key
+    assert ring.data_key(store, OWNER, 1) == rings().data_key(store, OWNER, 1)
+
+
+def test_a_backup_with_a_passphrase_holds_no_key_in_the_clear(
+    rings: Rings, key_file: KeyFile, tmp_path: Path
+) -> None:
+    rings().add_store()
+    target = tmp_path / "keys.json"
+    back_up(rings(), target, "correct horse", CHEAP)
+    content = target.read_bytes()
+    assert key_file.path.read_bytes().strip() not in content
+    assert b"horse" not in content
+    ring = KeyRing(tmp_path / "other", KeyFile(tmp_path / "key"))
+    for wrong in (None, "incorrect horse"):
+        with pytest.raises(KeyUnavailable, match="passphrase"):
+            restore(target, wrong, ring, KeyFile(tmp_path / "key"))
+    assert not ring.path.exists()
+
+
+def test_nothing_that_is_there_is_written_over(
+    rings: Rings, key_file: KeyFile, tmp_path: Path
+) -> None:
+    rings().add_store()
+    target = tmp_path / "keys.json"
+    back_up(rings(), target, None)
+    with pytest.raises(Conflict, match="a file already"):
+        back_up(rings(), target, None)
+    before = rings().path.read_bytes(), key_file.path.read_bytes()
+    with pytest.raises(Conflict, match="keys already"):
+        restore(target, None, rings(), key_file)
+    assert (rings().path.read_bytes(), key_file.path.read_bytes()) == before
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b'{"format": "other", "keys": ""}'])
+def test_another_file_is_no_backup(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(content)
+    with pytest.raises(KeyUnavailable, match="not a backup"):
+        needs_passphrase(file)

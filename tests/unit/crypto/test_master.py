@@ -1,0 +1,61 @@
+"""Where a master key comes from, and what is no key."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemon.adapters.crypto.master import GivenKey, Passphrase, Stretching, parsed, read_key
+from mnemon.errors import InvalidConfiguration, KeyUnavailable
+
+from .conftest import CHEAP
+
+KEYS = st.binary(min_size=32, max_size=32)
+
+
+@given(key=KEYS)
+def test_a_key_is_read_as_digits_and_as_base64(key: bytes) -> None:
+    for text in (
+        key.hex(),
+        key.hex().upper(),
+        base64.b64encode(key).decode(),
+        base64.urlsafe_b64encode(key).decode().rstrip("="),
+    ):
+        source = parsed(f" {text}\n", "MNEMON_KEY")
+        assert isinstance(source, GivenKey)
+        assert source.key == key
+
+
+@pytest.mark.parametrize("text", ["secret-words", "ab" * 31, "zz" * 32, "passphrase:", "é" * 44])
+def test_what_is_no_key_is_refused_without_being_repeated(text: str) -> None:
+    with pytest.raises(InvalidConfiguration, match="32 bytes") as refused:
+        parsed(text, "MNEMON_KEY")
+    assert text == "passphrase:" or text not in str(refused.value)
+
+
+def test_a_passphrase_gives_the_same_key_only_with_the_same_salt() -> None:
+    source = parsed("passphrase:correct horse", "MNEMON_KEY")
+    assert isinstance(source, Passphrase)
+    salted = Stretching.drawn(CHEAP)
+    assert source.key(salted) == Passphrase("correct horse").key(salted)
+    assert source.key(salted) != source.key(Stretching.drawn(CHEAP))
+    assert len(source.key(salted)) == 32
+
+
+def test_a_file_that_holds_no_key_is_named_and_not_quoted(tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    file.write_text("hunter2 hunter2")
+    file.chmod(0o600)
+    with pytest.raises(KeyUnavailable, match="holds no key") as refused:
+        read_key(file)
+    assert "hunter2" not in str(refused.value)
+
+
+def test_a_key_file_that_is_a_folder_is_an_error_of_ours(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    with pytest.raises(KeyUnavailable, match="cannot be read"):
+        read_key(tmp_path)

@@ -1,0 +1,307 @@
+"""The key ring: made once, opened by its master key only, rotated without a gap."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import apsw
+import pytest
+
+from mnemon.adapters.crypto.master import GivenKey, KeyFile, Passphrase
+from mnemon.adapters.crypto.ring import KeyRing
+from mnemon.adapters.crypto.sealed import new_key
+from mnemon.errors import KeyUnavailable
+
+from .conftest import Rings
+
+OWNER = b"digest of alice."
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {each.name: each.read_bytes() for each in folder.iterdir()}
+
+
+def test_keys_are_the_same_when_opened_again(rings: Rings) -> None:
+    store, key = rings().add_store()
+    version = rings().ensure(store, OWNER)
+    first = rings().data_key(store, OWNER, version)
+    assert first is not None
+    assert len(first) == 32
+    assert rings().data_key(store, OWNER, version) == first
+    assert rings().store_key(store) == key
+
+
+def test_key_and_ring_are_for_their_owners_eyes_only(rings: Rings, key_file: KeyFile) -> None:
+    rings().add_store()
+    for path in key_file.path.parent.iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(key_file.path.parent.stat().st_mode) == 0o700
+
+
+def test_no_key_and_no_owner_stands_in_the_ring(rings: Rings, key_file: KeyFile) -> None:
+    store, key = rings().add_store()
+    version = rings().ensure(store, OWNER)
+    data_key = rings().data_key(store, OWNER, version)
+    assert data_key is not None
+    content = rings().path.read_bytes()
+    master = bytes.fromhex(key_file.path.read_text())
+    assert not any(secret in content for secret in (key, data_key, master, master.hex().encode()))
+
+
+def test_a_ring_without_its_master_key_stays_shut_and_as_it_is(
+    rings: Rings, key_file: KeyFile
+) -> None:
+    store, _ = rings().add_store()
+    key_file.path.unlink()
+    before = files_of(key_file.path.parent)
+    for use in (rings().add_store, lambda: rings().store_key(store)):
+        with pytest.raises(KeyUnavailable, match="the key file is missing"):
+            use()
+    assert files_of(key_file.path.parent) == before
+
+
+def test_a_wrong_master_key_is_refused_and_changes_nothing(rings: Rings, key_file: KeyFile) -> None:
+    store, _ = rings().add_store()
+    rings().ensure(store, OWNER)
+    key_file.path.write_text(new_key().hex())
+    before = files_of(key_file.path.parent)
+    for use in (
+        rings().add_store,
+        lambda: rings().store_key(store),
+        lambda: rings().data_key(store, OWNER, 1),
+        lambda: rings().add(store, OWNER),
+        rings().rotate,
+    ):
+        with pytest.raises(KeyUnavailable, match="does not open the key ring"):
+            use()
+    assert files_of(key_file.path.parent) == before
+
+
+def test_a_missing_ring_is_not_made_by_reading(rings: Rings, tmp_path: Path) -> None:
+    with pytest.raises(KeyUnavailable, match="the key ring is missing"):
+        rings().store_key(b"0" * 16)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_ring_is_named(rings: Rings) -> None:
+    store, _ = rings().add_store()
+    rings().path.write_bytes(b"no ring" * 1_000)
+    with pytest.raises(KeyUnavailable, match="cannot be read"):
+        rings().store_key(store)
+
+
+def test_a_wrapped_key_opens_only_where_it_was_put(rings: Rings) -> None:
+    store, _ = rings().add_store()
+    rings().ensure(store, OWNER)
+    rings().ensure(store, b"digest of bob...")
+    with apsw.Connection(str(rings().path)) as ring:
+        ring.execute(
+            "UPDATE owners SET wrapped = (SELECT wrapped FROM owners WHERE owner = ?1)"
+            " WHERE owner <> ?1",
+            (OWNER,),
+        )
+    assert rings().data_key(store, OWNER, 1)
+    with pytest.raises(KeyUnavailable, match="damaged"):
+        rings().data_key(store, b"digest of bob...", 1)
+
+
+def test_a_key_file_that_is_there_is_used(rings: Rings, key_file: KeyFile) -> None:
+    key_file.path.parent.mkdir()
+    key_file.path.write_text(new_key().hex())
+    key_file.path.chmod(0o600)
+    given = key_file.path.read_text()
+    store, _ = rings().add_store()
+    assert key_file.path.read_text() == given
+    assert rings(GivenKey(bytes.fromhex(given))).store_key(store)
+
+
+def test_a_passphrase_opens_what_it_was_set_for(rings: Rings, key_file: KeyFile) -> None:
+    store, key = rings(Passphrase("Sesam, öffne dich")).add_store()
+    assert rings(Passphrase("Sesam, öffne dich")).store_key(store) == key
+    with pytest.raises(KeyUnavailable, match="the key given does not open"):
+        rings(Passphrase("Sesam, oeffne dich")).store_key(store)
+    assert not key_file.path.exists()
+
+
+def test_threads_that_ask_at_once_get_the_same_key(rings: Rings) -> None:
+    store, _ = rings().add_store()
+    with ThreadPoolExecutor(8) as pool:
+        found = set(pool.map(lambda _: rings().ensure(store, OWNER), range(16)))
+    assert found == {1}
+
+
+def test_processes_that_start_at_once_share_one_ring(rings: Rings, key_file: KeyFile) -> None:
+    program = (
+        "import sys; from pathlib import Path\n"
+        "from mnemon.adapters.crypto.master import KeyFile\n"
+        "from mnemon.adapters.crypto.ring import KeyRing\n"
+        "sys.stdin.read()\n"
+        "ring = KeyRing(Path(sys.argv[2]), KeyFile(Path(sys.argv[1])))\n"
+        "print(ring.add_store()[0].hex())"
+    )
+    command = [sys.executable, "-c", program, str(key_file.path), str(rings().path)]
+    started = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(3)
+    ]
+    stores = [bytes.fromhex(each.communicate()[0].decode()) for each in started]
+    assert len(set(stores)) == 3
+    assert all(rings().store_key(store) for store in stores)
+
+
+def test_an_erased_owners_keys_are_gone_and_never_come_back(rings: Rings) -> None:
+    store, _ = rings().add_store()
+    rings().ensure(store, OWNER)
+    rings().ensure(store, b"digest of bob...")
+    rings().erase(store, OWNER)
+    assert rings().data_key(store, OWNER, 1) is None
+    assert rings().versions(store, OWNER) == []
+    assert rings().data_key(store, b"digest of bob...", 1)
+    assert rings().ensure(store, OWNER) == 2
+
+
+def test_removing_a_store_leaves_the_others(rings: Rings) -> None:
+    first, _ = rings().add_store()
+    second, key = rings().add_store()
+    rings().ensure(first, OWNER)
+    rings().remove_store(first)
+    assert rings().store_key(first) is None
+    assert rings().data_key(first, OWNER, 1) is None
+    assert rings().store_key(second) == key
+
+
+def test_rotating_the_master_keeps_every_key(rings: Rings, key_file: KeyFile) -> None:
+    other_process = rings()
+    store, key = other_process.add_store()
+    rings().ensure(store, OWNER)
+    data_key = rings().data_key(store, OWNER, 1)
+    old = key_file.path.read_text()
+    rings().rotate()
+    assert key_file.path.read_text() != old
+    assert not key_file.successor.exists()
+    for ring in (rings(), other_process):
+        assert ring.store_key(store) == key
+        assert ring.data_key(store, OWNER, 1) == data_key
+    with pytest.raises(KeyUnavailable):
+        rings(GivenKey(bytes.fromhex(old))).store_key(store)
+
+
+def test_a_passphrase_can_take_the_files_place(rings: Rings) -> None:
+    store, key = rings().add_store()
+    rings().rotate(Passphrase("new"))
+    assert rings(Passphrase("new")).store_key(store) == key
+    with pytest.raises(KeyUnavailable):
+        rings().store_key(store)
+
+
+def test_a_rotation_that_was_not_committed_never_was(rings: Rings, key_file: KeyFile) -> None:
+    store, key = rings().add_store()
+    key_file.successor.write_text(new_key().hex())
+    key_file.successor.chmod(0o600)
+    assert rings().store_key(store) == key
+    assert not key_file.successor.exists()
+
+
+def test_a_rotation_whose_swap_is_missing_is_finished(rings: Rings, key_file: KeyFile) -> None:
+    store, key = rings().add_store()
+    old = key_file.path.read_text()
+    rings().rotate()
+    new = key_file.path.read_text()
+    key_file.successor.write_text(new)
+    key_file.successor.chmod(0o600)
+    key_file.path.write_text(old)
+    assert rings().store_key(store) == key
+    assert key_file.path.read_text() == new
+    assert not key_file.successor.exists()
+
+
+ROTATE_FOREVER = """
+import sys; from pathlib import Path
+from mnemon.adapters.crypto.master import KeyFile
+from mnemon.adapters.crypto.ring import KeyRing
+ring = KeyRing(Path(sys.argv[2]), KeyFile(Path(sys.argv[1])))
+print("ready", flush=True)
+while True:
+    ring.rotate()
+"""
+
+
+def killed_in_rotation(rings: Rings, key_file: KeyFile, after_s: float) -> None:
+    command = [sys.executable, "-c", ROTATE_FOREVER, str(key_file.path), str(rings().path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(after_s)
+        process.kill()
+
+
+def check_rotation_killed(rings: Rings, key_file: KeyFile, after_s: float) -> None:
+    store, key = rings().add_store()
+    rings().ensure(store, OWNER)
+    data_key = rings().data_key(store, OWNER, 1)
+    killed_in_rotation(rings, key_file, after_s)
+    assert rings().store_key(store) == key
+    assert rings().data_key(store, OWNER, 1) == data_key
+    rings().rotate()
+    assert rings().store_key(store) == key
+
+
+@pytest.mark.parametrize("after_s", [0.003, 0.011, 0.024])
+def test_a_rotation_killed_anywhere_leaves_a_ring_that_opens(
+    rings: Rings, key_file: KeyFile, after_s: float
+) -> None:
+    check_rotation_killed(rings, key_file, after_s)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("trial", range(50))
+def test_a_rotation_killed_at_50_moments_leaves_a_ring_that_opens(
+    rings: Rings, key_file: KeyFile, trial: int
+) -> None:
+    check_rotation_killed(rings, key_file, trial * 0.00173)
+
+
+def test_nothing_of_a_key_is_in_a_repr(rings: Rings, key_file: KeyFile) -> None:
+    ring = rings(Passphrase("open sesame"))
+    store, key = ring.add_store()
+    shown = repr([ring, ring.source, GivenKey(key), key_file, store])
+    assert key.hex() not in shown
+    assert repr(key) not in shown
+    assert "sesame" not in shown
+
+
+def test_a_key_that_others_may_read_is_warned_about_once(
+    rings: Rings, key_file: KeyFile, caplog: pytest.LogCaptureFixture
+) -> None:
+    store, _ = rings().add_store()
+    key_file.path.chmod(0o644)
+    for _ in range(3):
+        rings().store_key(store)
+    (record,) = caplog.records
+    assert "chmod 600" in record.getMessage()
+    assert str(key_file.path) in record.getMessage()
+
+
+def test_a_ring_on_a_file_system_without_links_is_made(
+    rings: Rings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_from: object, _to: object) -> None:
+        raise PermissionError("links are not supported")
+
+    monkeypatch.setattr(os, "link", refuse)
+    store, key = rings().add_store()
+    assert rings().store_key(store) == key
+
+
+def test_a_ring_is_found_again_by_another_ring_object_only_with_the_same_path(
+    rings: Rings, key_file: KeyFile, tmp_path: Path
+) -> None:
+    store, _ = rings().add_store()
+    other = KeyRing(tmp_path / "other.ring", key_file)
+    other.add_store()
+    assert other.store_key(store) is None
