@@ -136,3 +136,18 @@ def test_the_past_still_knows_what_was_forgotten_later(
     alice.forget(stored.id)
     assert [one.id for one in alice.recall("Oslo", as_of=then).memories] == [stored.id]
     assert alice.recall("Oslo").memories == ()
+
+
+def test_an_echo_of_the_sentence_goes_too_and_comes_back(alice: OwnerMemory) -> None:
+    learned = alice.learn("I live in Oslo.", "Sure! I live in Oslo. Noted.")
+    later = alice.log([Message("Bob", "She said: it rains. I live in Oslo.")], session="later")
+    touched = alice.forget(learned.memories[0].id)
+    assert set(touched.messages) == {
+        *(message.id for message in learned.messages),
+        later.messages[0].id,
+    }
+    assert "Oslo" not in doors(alice, "Oslo")
+    assert alice.message(learned.messages[1].id).content == "Sure! Noted."
+    alice.restore(learned.memories[0].id)
+    for message in (*learned.messages, *later.messages):
+        assert alice.message(message.id).content == message.content

@@ -108,3 +108,31 @@ def test_closed_streams_are_no_error(tmp_path: Path, closed: str) -> None:
     program = "from mnemon.entrypoints.cli.main import main; main()"
     command = f'"{sys.executable}" -c "{program}" --store "{tmp_path}/m.db" stats {closed}'
     assert subprocess.run(["/bin/sh", "-c", command], check=False).returncode == 0
+
+
+def test_an_embedder_that_gives_no_finite_vector_is_refused_and_nothing_stored(
+    tmp_path: Path,
+) -> None:
+    with Mnemon.open(
+        tmp_path / "memory.db",
+        embedder=lambda texts: [[float("nan")] * 4 for _ in texts],
+        tokens=WordCounter(),
+    ) as memory:
+        with pytest.raises(ServiceFailed, match="not finite"):
+            memory.remember("x", owner="alice")
+        assert memory.owners() == []
+
+
+def test_what_an_embedder_raises_passes_through_and_nothing_is_stored(tmp_path: Path) -> None:
+    def broken(texts: list[str]) -> list[list[float]]:
+        raise TimeoutError(len(texts))
+
+    with Mnemon.open(tmp_path / "memory.db", embedder=broken, tokens=WordCounter()) as memory:
+        with pytest.raises(TimeoutError):
+            memory.remember("x", owner="alice")
+        assert memory.owners() == []
+
+
+def test_an_empty_path_is_refused() -> None:
+    with pytest.raises(InvalidConfiguration, match="empty"):
+        Mnemon.open("")

@@ -17,13 +17,15 @@ def file_path(given: object, name: str, source: str | None = None) -> Path:
         source: Where it was written.
 
     Raises:
-        InvalidConfiguration: It is no path that SQLite can be given: of bytes, with a NUL, not
+        InvalidConfiguration: It is no path that SQLite can be given: empty, of bytes, with a NUL, not
             UTF-8, or in the home folder of somebody unknown.
     """
     text = os.fspath(given) if isinstance(given, str | os.PathLike) else given
     if not isinstance(text, str):
         problem = f"must be a file's path, not {type(text).__name__}"
         raise InvalidConfiguration(name, problem, source)
+    if not text.strip():
+        raise InvalidConfiguration(name, "is empty: give a file's path", source)
     if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
         raise InvalidConfiguration(name, "a path must be UTF-8 text without NUL", source)
     try:

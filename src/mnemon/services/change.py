@@ -161,7 +161,7 @@ class Changing:
         now = self._access.clock.now()
         with self._access.store.read(owner_id) as known:
             target = _target(known, id, key)
-            self._embed_ahead(known, target)
+            self._embed_ahead(known, target, now)
         with self._access.store.write(owner_id) as tx:
             target = _target(tx, id, key)
             if isinstance(target, Memory):
@@ -188,19 +188,19 @@ class Changing:
                 return self._restore_message(tx, message, now)
             raise NotFound("memory", id_)
 
-    def _embed_ahead(self, known: Snapshot, target: Memory | Message) -> None:
+    def _embed_ahead(self, known: Snapshot, target: Memory | Message, now: datetime) -> None:
         """Embed what a forgetting will leave of the messages, before the lock is taken."""
         if not isinstance(target, Memory):
             return
         gone = said_by(known, target)
         left = [
             Text(without(message.content, gone), message.speaker)
-            for message in known.messages(ids=messages_of(known, target))
+            for message in known.messages(ids=messages_of(known, target, now))
         ]
         self._indexer.entries([text for text in left if text.content], known)
 
     def _forget_memory(self, tx: Transaction, memory: Memory, now: datetime) -> Forgotten:
-        message_ids = messages_of(tx, memory)
+        message_ids = messages_of(tx, memory, now)
         gone = withheld(tx, message_ids)
         known = {source.id for source in memory.sources}
         extra = tuple(

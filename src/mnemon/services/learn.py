@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 MAX_MESSAGE_CHARS = 1_000_000
 
+MAX_SENTENCES = 50
+"""How many sentences of one message become memories, at most: who says more of himself at once
+pastes a document. A guess."""
+
 MAX_SENTENCE_CHARS = 500
 """The longest sentence that becomes a memory: as long as a fact of `facts` may be. What is longer
 without an end is a list or a listing, and is found as the message it stands in."""
@@ -129,8 +133,10 @@ class Learning:
         """Return a memory for each sentence of the user's that has a cue."""
         if not self._typed or message.role is not Role.USER:
             return ()
-        drafts = []
+        drafts: list[Draft] = []
         for span, _cues in cue_sentences(message.content):
+            if len(drafts) == MAX_SENTENCES:
+                break
             sentence = span.of(message.content)
             if len(sentence) <= MAX_SENTENCE_CHARS and not sentence.endswith("?"):
                 draft = Draft(

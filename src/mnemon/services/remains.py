@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mnemon.domain.memories import Action, Memory, State
+import numpy as np
+
+from mnemon.domain.memories import EPISODE, Action, Memory, State
+from mnemon.domain.recall import Scope
 from mnemon.policies.folding import sentence_keys, without
+from mnemon.ports.store import PART_BITS
+from mnemon.text.analysis import terms
 from mnemon.text.normal import content_key
+from mnemon.text.sentences import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from mnemon.domain.messages import Message
     from mnemon.ports.store import Snapshot
@@ -21,14 +28,29 @@ def versions_of(snapshot: Snapshot, memory: Memory) -> list[Memory]:
     return [memory, *(version.memory for version in (history.versions if history else ()))]
 
 
-def messages_of(snapshot: Snapshot, memory: Memory) -> list[str]:
-    """Return the messages that a memory came from, and those that say just the same."""
+def messages_of(snapshot: Snapshot, memory: Memory, now: datetime) -> list[str]:
+    """Return the messages that a memory came from, and all others that say a sentence of it."""
     found: list[str] = []
     for version in versions_of(snapshot, memory):
         found += [source.id for source in version.sources if source.of == "message"]
         same = snapshot.by_content(content_key(version.content))
         found += [record.id for record in same if not isinstance(record, Memory)]
+        for span in sentences(version.content):
+            found += _saying(snapshot, span.of(version.content), now)
     return list(dict.fromkeys(found))
+
+
+def _saying(snapshot: Snapshot, sentence: str, now: datetime) -> list[str]:
+    """Return the messages in which a sentence stands as a whole sentence."""
+    words = list(dict.fromkeys(terms(sentence)))
+    if not words:
+        return []
+    postings = snapshot.postings(words, Scope(now=now, kinds=frozenset({EPISODE})))
+    held = np.bincount(postings.slot, minlength=len(postings.passages))
+    numbers = np.unique(postings.passages[held == len(words)] >> PART_BITS)
+    messages = snapshot.messages(ids=list(snapshot.items(numbers).record_id))
+    key = content_key(sentence)
+    return [message.id for message in messages if key in sentence_keys(message.content)]
 
 
 def said_by(snapshot: Snapshot, memory: Memory) -> frozenset[str]:

@@ -23,7 +23,8 @@ class CallableEmbedder:
 
     Vectors are brought to length 1. The model's name is the function's `name` attribute, or
     its module and name: a store made with one function is not opened with another. The
-    dimension is found by embedding a word, when it is first asked for.
+    dimension is found by embedding a word, when it is first asked for. What the function raises
+    passes through as it is; nothing is stored then.
     """
 
     def __init__(self, function: Callable[[list[str]], ArrayLike]) -> None:
@@ -52,16 +53,19 @@ class CallableEmbedder:
         if not texts:
             return np.empty((0, self.dimension), dtype=np.float32)
         vectors = self._vectors(list(texts))
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
         unit = np.zeros_like(vectors)
         np.divide(vectors, lengths, out=unit, where=lengths > 0)
         return unit
 
     def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
+        given = self._function(texts)
         try:
-            vectors = np.asarray(self._function(texts), dtype=np.float32)
+            vectors = np.asarray(given, dtype=np.float32)
         except (TypeError, ValueError) as error:
             raise ServiceFailed(self._name, "gave what is no list of vectors") from error
         if vectors.ndim != _DIMENSIONS or not vectors.shape[1]:
             raise ServiceFailed(self._name, f"gave vectors of shape {vectors.shape}")
+        if not np.isfinite(vectors).all():
+            raise ServiceFailed(self._name, "gave a vector that is not finite")
         return vectors

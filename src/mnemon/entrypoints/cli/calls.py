@@ -14,7 +14,7 @@ from mnemon.entrypoints.cli.options import COMMON, common_options
 from mnemon.entrypoints.cli.output import print_json
 from mnemon.entrypoints.cli.terminal import visible
 from mnemon.entrypoints.cli.wiring import Configured
-from mnemon.errors import InvalidInput
+from mnemon.errors import InvalidConfiguration, InvalidInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -50,6 +50,8 @@ class Call:
         """Read the settings; the common options are stronger than what is configured."""
         from mnemon.config import load
 
+        if self.given.get("store") == "":  # most likely a variable of the shell that is not set
+            raise InvalidConfiguration("store", "is empty: give a file's path", "--store")
         options = {"store": self.given.get("store"), "profile": self.given.get("profile")}
         return load(self.given.get("config"), os.environ, options)
 
