@@ -175,7 +175,7 @@ def test_a_table_gone_missing_is_damage(path: Path) -> None:
 
 def test_an_old_store_is_copied_and_brought_up_to_date(path: Path) -> None:
     newer = (*MIGRATIONS, "ALTER TABLE owners ADD COLUMN colour TEXT")
-    prepare(path, cipher="plain", analyser=1, busy_timeout_s=1, migrations=newer)
+    prepare(path, ciphers=PlainCipher(), analyser=1, busy_timeout_s=1, migrations=newer)
     with closing(apsw.Connection(str(path))) as now:
         assert now.execute("PRAGMA user_version").fetchone() == (len(newer),)
         assert now.execute("SELECT name, colour FROM owners").fetchall() == [("alice", None)]
@@ -186,7 +186,7 @@ def test_an_old_store_is_copied_and_brought_up_to_date(path: Path) -> None:
 def test_a_migration_that_fails_leaves_the_store_as_it_was(path: Path) -> None:
     newer = (*MIGRATIONS, "CREATE TABLE half (x); SELECT nonsense FROM nowhere")
     with pytest.raises(MnemonError):
-        prepare(path, cipher="plain", analyser=1, busy_timeout_s=1, migrations=newer)
+        prepare(path, ciphers=PlainCipher(), analyser=1, busy_timeout_s=1, migrations=newer)
     store = open_store(path)
     assert read_one(store) == 1
     store.close()

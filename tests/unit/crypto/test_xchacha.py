@@ -142,7 +142,7 @@ def test_an_owners_key_is_rotated_by_adding_one_and_removing_the_other(
     sealed = cipher.of("alice", 2).seal(b"words", PLACE)
     with pytest.raises(StoreDamaged):
         cipher.of("alice", 1).open(sealed, PLACE)
-    cipher.keep_only("alice", 2)
+    cipher.drop_before("alice", 2)
     assert cipher.versions("alice") == [2]
     with pytest.raises(KeyUnavailable):
         cipher.of("alice", 1)

@@ -164,11 +164,11 @@ class KeyRing:
         with self._writing() as ring:
             return self._added(ring, store_id, owner)
 
-    def keep_only(self, store_id: bytes, owner: bytes, version: int) -> None:
-        """Remove every other key of an owner for good."""
+    def drop_before(self, store_id: bytes, owner: bytes, version: int) -> None:
+        """Remove the keys of an owner below a version for good."""
         with self._writing() as ring:
             ring.execute(
-                "DELETE FROM owners WHERE store = ? AND owner = ? AND version <> ?",
+                "DELETE FROM owners WHERE store = ? AND owner = ? AND version < ?",
                 (store_id, owner, version),
             )
 

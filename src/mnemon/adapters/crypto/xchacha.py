@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mnemon.adapters.crypto.sealed import NotOpened, joined, keyed, open_sealed, seal, subkey
+from mnemon.adapters.crypto.sealed import (
+    NotOpened,
+    joined,
+    keyed,
+    new_key,
+    open_sealed,
+    seal,
+    subkey,
+)
 from mnemon.adapters.crypto.transform import Transform
 from mnemon.errors import KeyUnavailable, StoreDamaged
 
@@ -139,6 +147,8 @@ class XChaChaCipher:
             if wanted in self._owners:
                 self._owners.move_to_end(wanted)
                 return self._owners[wanted]
+        if version == 0:
+            return XChaChaOwner(self.store_id, new_key())
         key = self._ring.data_key(self.store_id, self._named(owner_id), version)
         if key is None:
             raise KeyUnavailable(
@@ -164,10 +174,10 @@ class XChaChaCipher:
         """See `KeyChanging`."""
         return self._ring.add(self.store_id, self._named(owner_id))
 
-    def keep_only(self, owner_id: str, version: int) -> None:
+    def drop_before(self, owner_id: str, version: int) -> None:
         """See `KeyChanging`."""
-        self._ring.keep_only(self.store_id, self._named(owner_id), version)
-        self._forget(owner_id, but=version)
+        self._ring.drop_before(self.store_id, self._named(owner_id), version)
+        self._forget(owner_id, before=version)
 
     def erase(self, owner_id: str) -> None:
         """See `KeyChanging`. Another process may have the key in memory until it ends."""
@@ -180,10 +190,11 @@ class XChaChaCipher:
         with self._lock:
             self._owners.clear()
 
-    def _forget(self, owner_id: str, but: int | None = None) -> None:
+    def _forget(self, owner_id: str, before: int | None = None) -> None:
         with self._lock:
-            for each in [k for k in self._owners if k[0] == owner_id and k[1] != but]:
-                del self._owners[each]
+            for owner, version in list(self._owners):
+                if owner == owner_id and (before is None or version < before):
+                    del self._owners[owner, version]
 
     def _named(self, owner_id: str) -> bytes:
         return keyed(self._names, owner_id.encode(), _DIGEST_BYTES)

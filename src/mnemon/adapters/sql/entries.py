@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from mnemon.adapters.sql.values import micros, micros_or_none, pack_id
 from mnemon.domain.memories import Origin, State
 from mnemon.domain.messages import Role
@@ -141,11 +143,11 @@ def check_entry(entry: IndexEntry, dimension: int | None) -> None:
     if len(entry.passages) > MAX_PARTS:
         raise InvalidInput("passages", f"{len(entry.passages)} of one text; at most {MAX_PARTS}")
     for passage in entry.passages:
-        vector_bytes(passage, dimension)
+        _check_vector(passage, dimension)
 
 
 def passage_rows(
-    owner: int, item: int, entry: IndexEntry, dimension: int | None
+    sealing: Sealing, owner: int, item: int, entry: IndexEntry, dimension: int | None
 ) -> Iterator[Values]:
     """Yield rows of `passages`.
 
@@ -156,6 +158,7 @@ def passage_rows(
         InvalidInput: A vector of another length, or too many passages.
     """
     check_entry(entry, dimension)
+    vectors = _hidden(sealing, entry)
     for part, passage in enumerate(entry.passages):
         yield (
             owner,
@@ -165,23 +168,25 @@ def passage_rows(
             passage.span.end,
             passage.tokens,
             sum(passage.terms.values()),
-            passage.digest,
-            vector_bytes(passage, dimension),
+            None if passage.digest is None else sealing.sign("passage", passage.digest),
+            vectors.get(part),
         )
 
 
-def vector_bytes(passage: Passage, dimension: int | None) -> bytes | None:
-    """Return a passage's vector as it is stored; None without one.
-
-    Raises:
-        InvalidInput: It is not int8, or not of the store's length.
-    """
+def _check_vector(passage: Passage, dimension: int | None) -> None:
     if passage.vector is None:
-        return None
+        return
     if passage.vector.dtype.name != "int8" or passage.vector.shape != (dimension,):
         found = f"{passage.vector.dtype.name} of shape {passage.vector.shape}"
         raise InvalidInput("vector", f"is {found}; the store holds int8 of length {dimension}")
-    return passage.vector.tobytes()
+
+
+def _hidden(sealing: Sealing, entry: IndexEntry) -> dict[int, bytes]:
+    """Return the vectors of an entry's passages as they are stored, by part."""
+    vectors = {n: p.vector for n, p in enumerate(entry.passages) if p.vector is not None}
+    if not vectors:
+        return {}
+    return dict(zip(vectors, sealing.hide(np.stack(list(vectors.values()))), strict=True))
 
 
 def term_rows(sealing: Sealing, owner: int, item: int, entry: IndexEntry) -> Iterator[Values]:

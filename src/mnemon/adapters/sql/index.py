@@ -73,6 +73,10 @@ class IndexSource(Protocol):
         """Return item, part, start, stop, tokens, length and vector, by item from one on."""
         ...
 
+    def shown(self, stored: Sequence[bytes]) -> NDArray[np.int8]:
+        """Return vectors of passages as they are compared, shape (n, dimension)."""
+        ...
+
     def postings(self, terms: Sequence[str], first: int) -> list[Row]:
         """Return where terms stand, from an item on: which of the terms, item, part, frequency."""
         ...
@@ -278,7 +282,7 @@ def _with_new(index: OwnerIndex, source: IndexSource) -> OwnerIndex:
     before = len(index.items.number.view)
     found = source.new_passages(index.stamp.next_item)
     passages = _passage_columns(found, items["number"], before)
-    vectors = _vector_columns(found, passages["item"])
+    vectors = _vector_columns(found, passages["item"], source)
     counts = _counts(passages["item"] - before, len(items["number"]))
     items["first_passage"], items["passages"] = _ranges(counts, len(index.passages.id.view))
     items["importance"] = np.ones(len(items["number"]))
@@ -344,12 +348,13 @@ def _passage_columns(
     }
 
 
-def _vector_columns(rows: Sequence[Row], items: Integers) -> dict[str, NDArray[Any]]:
+def _vector_columns(
+    rows: Sequence[Row], items: Integers, source: IndexSource
+) -> dict[str, NDArray[Any]]:
     places = [place for place, row in enumerate(rows) if row[6] is not None]
     if not places:
         return {}
-    packed = b"".join([rows[place][6] for place in places])
-    values = np.frombuffer(packed, dtype=np.int8).reshape(len(places), -1)
+    values = source.shown([rows[place][6] for place in places])
     return {
         "item": items[places],
         "part": np.array([rows[place][1] for place in places], dtype=np.int32),

@@ -171,6 +171,11 @@ def seal_name(sealing: Sealing, number: int, name: str | None) -> bytes | None:
     return None if name is None else sealing.seal(name, f"participant:{number}", "name")
 
 
+def speaker_digest(sealing: Sealing, name: str | None, role: str) -> bytes:
+    """Return by what a participant is found."""
+    return sealing.digest("speaker", role if name is None else f"{role}:{name}")
+
+
 def open_name(sealing: Sealing, number: int, sealed: bytes | None) -> str | None:
     """Return a participant's name."""
     return None if sealed is None else sealing.open(sealed, f"participant:{number}", "name")

@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING
 from mnemon.ports.cipher import Place
 
 if TYPE_CHECKING:
-    from mnemon.ports.cipher import Cipher
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from mnemon.ports.cipher import OwnerCipher
 
 
 class Sealing:
-    """A cipher that knows whose texts it seals."""
+    """An owner's cipher that knows whose texts it seals."""
 
     __slots__ = ("_cipher", "owner_id")
 
-    def __init__(self, cipher: Cipher, owner_id: str) -> None:
+    def __init__(self, cipher: OwnerCipher, owner_id: str) -> None:
         self._cipher = cipher
         self.owner_id = owner_id
 
@@ -29,12 +34,20 @@ class Sealing:
 
     def digest(self, purpose: str, text: str) -> bytes:
         """Return 16 bytes by which the text can be found again."""
-        return self._cipher.digest(self.owner_id, purpose, text.encode())
+        return self._cipher.digest(purpose, text.encode())
 
     def sign(self, purpose: str, data: bytes) -> bytes:
         """Return 16 bytes that only this owner's data of this purpose has."""
-        return self._cipher.digest(self.owner_id, purpose, data)
+        return self._cipher.digest(purpose, data)
 
     def term(self, term: str) -> bytes:
         """Return what the index holds for a keyword."""
-        return self._cipher.term(self.owner_id, term)
+        return self._cipher.term(term)
+
+    def hide(self, vectors: NDArray[np.int8]) -> list[bytes]:
+        """Return vectors, shape (n, d), as they are stored."""
+        return self._cipher.hide(vectors)
+
+    def show(self, stored: Sequence[bytes], dimension: int) -> NDArray[np.int8]:
+        """Return stored vectors as they were, shape (n, dimension)."""
+        return self._cipher.show(stored, dimension)

@@ -15,7 +15,7 @@ from mnemon.adapters.sql.entries import (
 )
 from mnemon.adapters.sql.rows import event_row
 from mnemon.adapters.sql.values import pack_id
-from mnemon.adapters.sqlite.owner_row import OwnerRow
+from mnemon.adapters.sqlite.owner_row import OwnerRow, stored_dimension
 from mnemon.adapters.sqlite.reads import Records
 from mnemon.errors import Conflict
 
@@ -42,7 +42,7 @@ class Changes(Records):
 
     def __init__(self, connection: Connection, sealing: Sealing, owner: OwnerRow) -> None:
         """Take the writing connection, with its transaction begun."""
-        number = owner.number or _new_owner(connection, sealing.owner_id)
+        number = owner.number or _new_owner(connection, sealing.owner_id, owner.key_version)
         super().__init__(connection, sealing, number)
         self._changed = owner.revision + 1
         self._next_item = owner.next_item
@@ -139,7 +139,11 @@ class Changes(Records):
         )
         self._connection.run_many(
             _INSERT_PASSAGE,
-            [row for n, _, e in numbered for row in passage_rows(owner, n, e, dimension)],
+            [
+                row
+                for n, _, e in numbered
+                for row in passage_rows(self._sealing, owner, n, e, dimension)
+            ],
         )
         terms = [row for n, _, e in numbered for row in term_rows(self._sealing, owner, n, e)]
         self._connection.run_many(_INSERT_TERM, sorted(terms))  # in the order of the tree
@@ -150,8 +154,7 @@ class Changes(Records):
         """Return the length of the store's vectors, if any of these has one."""
         if not any(p.vector is not None for entry in entries for p in entry.passages):
             return None
-        row = self._connection.row("SELECT value FROM meta WHERE name = 'dimension'")
-        return row[0] if row else None
+        return stored_dimension(self._connection)
 
     def _close_item(self, item: int, at: int) -> None:
         self._connection.run(CLOSE_ITEM, (at, self._changed, self._owner, item))
@@ -170,6 +173,6 @@ class Changes(Records):
         return self._sessions[name]
 
 
-def _new_owner(connection: Connection, owner_id: str) -> int:
-    connection.run("INSERT INTO owners (name) VALUES (?)", (owner_id,))
+def _new_owner(connection: Connection, owner_id: str, key_version: int) -> int:
+    connection.run("INSERT INTO owners (name, key_version) VALUES (?, ?)", (owner_id, key_version))
     return connection.last_row()

@@ -8,6 +8,7 @@ import apsw
 import numpy as np
 
 from mnemon.adapters.sql.values import NEVER, find_ids, unpack_id
+from mnemon.adapters.sqlite.owner_row import stored_dimension
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,6 +84,10 @@ class Tables:
             " WHERE owner_id = ? AND item >= ? ORDER BY item, part",
             (self._owner, first),
         )
+
+    def shown(self, stored: Sequence[bytes]) -> NDArray[np.int8]:
+        """See `IndexSource`."""
+        return self._sealing.show(stored, stored_dimension(self._connection) or 0)
 
     def postings(self, terms: Sequence[str], first: int) -> list[Row]:
         """See `IndexSource`."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from mnemon.adapters.sql.entries import ItemFacts, checked, facts_of_message
-from mnemon.adapters.sql.rows import seal_name
+from mnemon.adapters.sql.rows import seal_name, speaker_digest
 from mnemon.adapters.sql.values import find_id, find_ids, micros
 from mnemon.adapters.sqlite.changes import CLOSE_ITEM, Changes
 from mnemon.errors import Conflict, NotFound
@@ -204,8 +204,7 @@ class MessageChanges(Changes):
     def _speaker(self, name: str | None, role: Role) -> int:
         """Return a participant's number, giving it one if it has none."""
         if (name, role) not in self._speakers:
-            named = role.value if name is None else f"{role.value}:{name}"
-            digest = self._sealing.digest("speaker", named)
+            digest = speaker_digest(self._sealing, name, role.value)
             row = self._connection.row(
                 "SELECT number FROM participants WHERE owner_id = ? AND digest = ?",
                 (self._owner, digest),

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 from time import monotonic, sleep
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mnemon.adapters.sqlite.connections import Connection
 from mnemon.adapters.sqlite.schema import APPLICATION_ID, MIGRATIONS
-from mnemon.errors import KeyUnavailable, StoreDamaged, StoreTooNew, StoreUnavailable
+from mnemon.errors import StoreDamaged, StoreTooNew, StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from mnemon.ports.cipher import Cipher, Ciphers
+
+    Seal = tuple[str, bytes, bytes]
+
 _RETRY_S = 0.01
 _SMALLEST_PAGE = 512
+_ANY_SCHEMA = 2**31
 
 
 def prepare(
     path: Path,
     *,
-    cipher: str,
+    ciphers: Ciphers,
     analyser: int,
     busy_timeout_s: float,
     migrations: Sequence[str] = MIGRATIONS,
-) -> None:
-    """Make a new store, or bring an old one up to date, or see that nothing is to be done.
+) -> Cipher:
+    """Make a new store, or bring an old one up to date; return its cipher.
 
     Before an existing store is migrated it is copied beside itself, as `<name>.before-<schema>`.
     What is not a store of Mnemon, or of a newer one, is left as it is. Several processes may
@@ -35,15 +40,37 @@ def prepare(
         StoreUnavailable: It can't be opened or written, or stays locked.
         StoreDamaged: It is not a store of Mnemon.
         StoreTooNew: A newer Mnemon has written it.
-        KeyUnavailable: It was made with another cipher.
+        KeyUnavailable: Its key is missing, or another; nothing was changed.
     """
     _make_folder(path)
     _refuse_other_files(path)
+    # Before anything is written: even to open a file and close it again may move its log.
+    seal = read_seal(path, busy_timeout_s)
+    cipher = ciphers.known(*seal) if seal else None
     connection = Connection(path, busy_timeout_s)
     try:
         if _schema(connection, len(migrations)) < len(migrations):
-            _bring_up_to_date(connection, migrations, (cipher, analyser), busy_timeout_s)
-        _check_cipher(connection, cipher)
+            made_with = (ciphers, analyser)
+            made = _bring_up_to_date(connection, migrations, made_with, busy_timeout_s)
+            cipher = made or cipher
+        return cipher or ciphers.known(*_seal(connection))
+    finally:
+        connection.close()
+
+
+def read_seal(path: Path, busy_timeout_s: float) -> Seal | None:
+    """Return what a store says of its cipher, without changing a byte; None for a new one.
+
+    Raises:
+        StoreDamaged: It is not a store of Mnemon.
+        StoreUnavailable: It can't be opened.
+    """
+    if not path.exists() or not path.stat().st_size:
+        return None
+    connection = Connection(path, busy_timeout_s, read_only=True)
+    try:
+        # What a newer Mnemon wrote is refused elsewhere; here any schema will do.
+        return _seal(connection) if _schema(connection, _ANY_SCHEMA) else None
     finally:
         connection.close()
 
@@ -88,9 +115,12 @@ def _schema(connection: Connection, known: int) -> int:
 def _bring_up_to_date(
     connection: Connection,
     migrations: Sequence[str],
-    made_with: tuple[str, int],
+    made_with: tuple[Ciphers, int],
     busy_timeout_s: float,
-) -> None:
+) -> Cipher | None:
+    """Return the cipher of a store that was made by this."""
+    ciphers, analyser = made_with
+    cipher = None
     _use_wal(connection, busy_timeout_s)
     connection.begin_writing(busy_timeout_s)
     try:
@@ -100,15 +130,18 @@ def _bring_up_to_date(
         for script in migrations[schema:]:
             connection.run(script)
         if schema == 0:
+            # Under the write lock: of two first starts, one makes a key.
+            cipher = ciphers.new()
             connection.run_many(
                 "INSERT INTO meta (name, value) VALUES (?, ?)",
-                [("cipher", made_with[0]), ("analyser", made_with[1])],
+                [("analyser", analyser), *_seal_rows(cipher)],
             )
         connection.run(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.run(f"PRAGMA user_version = {len(migrations)}")
         connection.run("COMMIT")
     finally:
         connection.roll_back()
+    return cipher
 
 
 def _use_wal(connection: Connection, busy_timeout_s: float) -> None:
@@ -138,11 +171,16 @@ def _copy_beside(path: Path, schema: int, busy_timeout_s: float) -> None:
     unfinished.replace(target)
 
 
-def _check_cipher(connection: Connection, cipher: str) -> None:
-    row = connection.row("SELECT value FROM meta WHERE name = 'cipher'")
-    if row is None:
+def _seal(connection: Connection) -> Seal:
+    rows = connection.rows("SELECT name, value FROM meta")
+    found: dict[str, Any] = dict(rows)
+    if "cipher" not in found:
         raise StoreDamaged(f"{connection.path} does not say what it was encrypted with")
-    if row[0] != cipher:
-        raise KeyUnavailable(
-            f"{connection.path} was made with the cipher {row[0]!r}, not {cipher!r}"
-        )
+    return found["cipher"], found.get("store_id", b""), found.get("key_check", b"")
+
+
+def _seal_rows(cipher: Cipher) -> list[tuple[str, str | bytes]]:
+    rows: list[tuple[str, str | bytes]] = [("cipher", cipher.name)]
+    if cipher.store_id:
+        rows += [("store_id", cipher.store_id), ("key_check", cipher.check)]
+    return rows

@@ -22,13 +22,20 @@ class OwnerRow:
     next_speaker: int = 1
     next_event: int = 1
     profile: str | None = None
+    key_version: int = 0
 
 
 def read_owner(connection: Connection, owner_id: str) -> OwnerRow:
     """Return the owner's row."""
     row = connection.row(
         "SELECT owner_id, counter, revision, generation, next_item, next_session,"
-        " next_speaker, next_event, profile FROM owners WHERE name = ?",
+        " next_speaker, next_event, profile, key_version FROM owners WHERE name = ?",
         (owner_id,),
     )
     return OwnerRow(*row) if row else OwnerRow()
+
+
+def stored_dimension(connection: Connection) -> int | None:
+    """Return the length of the store's vectors; None before a model was adopted."""
+    row = connection.row("SELECT value FROM meta WHERE name = 'dimension'")
+    return row[0] if row else None

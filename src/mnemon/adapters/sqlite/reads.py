@@ -8,7 +8,6 @@ from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
 import apsw
-import numpy as np
 
 from mnemon.adapters.sql.cursors import cursor_after, place_of
 from mnemon.adapters.sql.rows import (
@@ -23,6 +22,7 @@ from mnemon.adapters.sql.values import (
     instant_or_none,
 )
 from mnemon.adapters.sqlite.message_reads import MessageRecords
+from mnemon.adapters.sqlite.owner_row import stored_dimension
 from mnemon.domain.memories import History as MemoryHistory
 from mnemon.domain.memories import Memory, Page, State, Version
 from mnemon.domain.messages import Message
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
+    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -170,13 +171,18 @@ class Records(MessageRecords):
         """See the port."""
         if not digests:
             return {}
+        asked = {self._sealing.sign("passage", digest): digest for digest in digests}
         rows = self._connection.rows(
             "SELECT p.digest, p.vector FROM carray(?) AS w CROSS JOIN passages AS p"
             " ON p.owner_id = ? AND p.digest = w.value"
             " WHERE p.vector IS NOT NULL ORDER BY p.item DESC, p.part DESC",
-            (apsw.carray(tuple(dict.fromkeys(digests))), self._owner),
+            (apsw.carray(tuple(asked)), self._owner),
         )
-        return {digest: np.frombuffer(vector, dtype=np.int8) for digest, vector in rows}
+        stored = {asked[digest]: vector for digest, vector in rows}
+        if not stored:
+            return {}
+        dimension = stored_dimension(self._connection) or 0
+        return dict(zip(stored, self._sealing.show(list(stored.values()), dimension), strict=True))
 
     def statistics(self) -> Statistics:
         """See the port."""

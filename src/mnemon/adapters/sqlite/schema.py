@@ -11,7 +11,8 @@ APPLICATION_ID = 0x4D6E656D
 """Marks a file as ours in SQLite's header: "Mnem"."""
 
 _FIRST = """
--- Facts about the whole store: cipher, embedder, dimension, analyser.
+-- Facts about the whole store: cipher, store_id and key_check (where it has keys), embedder,
+-- dimension, analyser.
 CREATE TABLE meta (
   name TEXT NOT NULL PRIMARY KEY,
   value ANY NOT NULL
@@ -20,11 +21,13 @@ CREATE TABLE meta (
 -- counter: transactions that changed the owner. revision: these and touches, so that it names a
 -- state of the owner's rows; what changed says at which. generation: grows when rows were removed
 -- for good, so that what is derived from them is built anew. AUTOINCREMENT, so that the number
--- of an erased owner, which a cache may still know, is never another's.
+-- of an erased owner, which a cache may still know, is never another's. key_version: of the
+-- owner's key that all of the owner's rows are sealed with; 0 without encryption.
 CREATE TABLE owners (
   owner_id INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT NOT NULL UNIQUE,
   profile TEXT,
+  key_version INTEGER NOT NULL DEFAULT 0,
   counter INTEGER NOT NULL DEFAULT 0,
   revision INTEGER NOT NULL DEFAULT 0,
   generation INTEGER NOT NULL DEFAULT 0,
@@ -205,9 +208,9 @@ CREATE INDEX items_changed ON items (owner_id, changed);
 CREATE INDEX items_content ON items (owner_id, content) WHERE valid_to IS NULL;
 CREATE INDEX items_compressed ON items (owner_id, record_id) WHERE compressed = 1;
 
--- length: in terms. vector: int8, as sqlite-vec's functions read it. digest: of the embedded
--- text, by which its vector is found again: this is the cache of embeddings. With row numbers,
--- because rows of this size would make a deep tree without.
+-- length: in terms. vector: int8, as sqlite-vec's functions read it; with encryption, hidden.
+-- digest: of the embedded text, by which its vector is found again: this is the cache of
+-- embeddings. With row numbers, because rows of this size would make a deep tree without.
 CREATE TABLE passages (
   owner_id INTEGER NOT NULL,
   item INTEGER NOT NULL,

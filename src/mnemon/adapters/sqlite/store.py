@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from mnemon.domain.items import Span
     from mnemon.domain.recall import Scope
-    from mnemon.ports.cipher import Cipher
+    from mnemon.ports.cipher import Cipher, Ciphers
     from mnemon.ports.store import Items, Postings, Similarities, Snapshot, Transaction, Uses
 
     Integers = NDArray[np.int64]
@@ -127,7 +128,7 @@ class SqliteStore:
         cls,
         path: str | Path,
         *,
-        cipher: Cipher,
+        cipher: Ciphers,
         analyser: int = 1,
         busy_timeout_s: float = 5.0,
         index_cache_bytes: int = 256 * _MEBIBYTE,
@@ -135,7 +136,7 @@ class SqliteStore:
         """Open a file, making it and its folder where there is none.
 
         Args:
-            cipher: What it was made with, or is to be.
+            cipher: Gives the cipher it was made with, or is to be.
             analyser: Version of the text analysis, kept in a new store.
             busy_timeout_s: For how long to wait for another writer.
             index_cache_bytes: How much memory the search indexes of all owners may take.
@@ -144,11 +145,16 @@ class SqliteStore:
             StoreUnavailable: It can't be opened or written, or stays locked.
             StoreDamaged: It is not a store of Mnemon.
             StoreTooNew: A newer Mnemon has written it.
-            KeyUnavailable: It was made with another cipher.
+            KeyUnavailable: Its key is missing, or another.
         """
         file = Path(path).absolute()
-        prepare(file, cipher=cipher.name, analyser=analyser, busy_timeout_s=busy_timeout_s)
-        return cls(Connections(file, busy_timeout_s), cipher, index_cache_bytes)
+        known = prepare(file, ciphers=cipher, analyser=analyser, busy_timeout_s=busy_timeout_s)
+        return cls(Connections(file, busy_timeout_s), known, index_cache_bytes)
+
+    @property
+    def cipher(self) -> Cipher:
+        """What the store is sealed with."""
+        return self._cipher
 
     @property
     def meta(self) -> StoreMeta:
@@ -166,9 +172,9 @@ class SqliteStore:
     @contextmanager
     def read(self, owner_id: str) -> Iterator[Snapshot]:
         """See the port."""
-        sealing = Sealing(self._cipher, owner_id)
         with self._connections.reading() as connection:
             owner = read_owner(connection, owner_id)
+            sealing = self._sealing(owner_id, owner)
             yield SqliteSnapshot(
                 connection, sealing, owner, lambda: self._search(connection, sealing, owner)
             )
@@ -176,9 +182,11 @@ class SqliteStore:
     @contextmanager
     def write(self, owner_id: str) -> Iterator[Transaction]:
         """See the port."""
-        sealing = Sealing(self._cipher, owner_id)
         with self._connections.writing() as connection, ExitStack() as readers:
             owner = read_owner(connection, owner_id)
+            if not owner.number:
+                owner = replace(owner, key_version=self._cipher.version(owner_id))
+            sealing = self._sealing(owner_id, owner)
 
             def search_at_begin() -> Search:
                 # While this is the only writer, every new reader sees the state at its begin.
@@ -189,6 +197,9 @@ class SqliteStore:
             transaction = SqliteTransaction(connection, sealing, owner, search_at_begin)
             yield transaction
             transaction.finish()
+
+    def _sealing(self, owner_id: str, owner: OwnerRow) -> Sealing:
+        return Sealing(self._cipher.of(owner_id, owner.key_version), owner_id)
 
     def _search(self, connection: Connection, sealing: Sealing, owner: OwnerRow) -> Search:
         tables = Tables(connection, sealing, owner.number)
