@@ -23,6 +23,8 @@ from mnemon.domain.memories import Origin
 from mnemon.domain.messages import Message, Role
 from mnemon.errors import InvalidInput
 from mnemon.exchange.transcripts import Transcript, problem_of
+from mnemon.policies import arguments
+from mnemon.text.cleaning import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -122,7 +124,31 @@ def _parsed(place: Place, raw: bytes) -> _Line | Remembered:
     for at in _times(line):
         if at is not None and at.tzinfo is None:
             raise InvalidInput(str(place), "a time needs its zone, such as 2024-05-08T13:56:00Z")
+    try:
+        _check(line)
+    except InvalidInput as error:
+        raise InvalidInput(str(place), str(error)) from None
     return line
+
+
+def _check(line: _Line | Remembered) -> None:
+    """Check what can be checked without a store.
+
+    Raises:
+        InvalidInput: A field can't be taken.
+    """
+    clean(line.content, limit=arguments.MAX_MESSAGE_CHARS)
+    names = {"session": line.session}
+    if isinstance(line, _Line):
+        names |= {"speaker": line.speaker, "id": line.id}
+    else:
+        names |= {"key": line.key}
+        arguments.tags(line.tags)
+        if line.importance is not None:
+            arguments.share(line.importance, "importance")
+    for field, value in names.items():
+        if value is not None:
+            arguments.name(value, field)
 
 
 def _times(line: _Line | Remembered) -> tuple[datetime | None, ...]:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from mnemon.errors import InvalidInput
 
 MAX_ID_CHARS = 256
+MAX_MESSAGE_CHARS = 1_000_000
 MAX_TAGS = 64
 MAX_TOP_K = 100
 LARGEST_COUNT = (1 << 63) - 1

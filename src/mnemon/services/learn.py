@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from mnemon.services.access import Access
     from mnemon.services.indexing import Indexer
 
-MAX_MESSAGE_CHARS = 1_000_000
-
 MAX_SENTENCES = 50
 """How many sentences of one message become memories, at most: who says more of himself at once
 pastes a document. A guess."""
@@ -201,7 +199,7 @@ def _checked(message: object, owner_id: str, session_id: str, place: int, now: d
     return replace(
         message,
         speaker=speaker,
-        content=clean(message.content, field=f"{field}.content", limit=MAX_MESSAGE_CHARS),
+        content=clean(message.content, field=f"{field}.content", limit=arguments.MAX_MESSAGE_CHARS),
         role=_role(message.role, speaker, owner_id, field),
         at=now if message.at is None else arguments.instant(message.at, f"{field}.at"),
         external_id=None if external is None else arguments.name(external, f"{field}.external_id"),

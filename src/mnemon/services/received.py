@@ -11,7 +11,6 @@ from mnemon.domain.messages import Message, Role
 from mnemon.errors import InvalidInput
 from mnemon.exchange.records import Chronicle, Ending
 from mnemon.policies import arguments, ids
-from mnemon.services.learn import MAX_MESSAGE_CHARS
 from mnemon.text.cleaning import clean
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ def _message(message: Message, field: str) -> Message:
         id=ids.parse(message.id, f"{field}.id"),
         session_id=arguments.name(message.session_id, f"{field}.session"),
         speaker=_name(message.speaker, f"{field}.speaker"),
-        content=clean(message.content, field=f"{field}.content", limit=MAX_MESSAGE_CHARS),
+        content=clean(message.content, field=f"{field}.content", limit=arguments.MAX_MESSAGE_CHARS),
         role=_role(message.role, f"{field}.role"),
         at=arguments.instant(message.at, f"{field}.at"),
         external_id=_name(message.external_id, f"{field}.external_id"),

@@ -201,6 +201,30 @@ def test_a_bad_line_stops_an_import_before_it_begins(mnemon: Any) -> None:
     assert mnemon.json("stats")["messages"] == 0
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"content": " "}',
+        '{"content": "x", "speaker": ""}',
+        '{"type": "memory", "content": "x", "importance": 7}',
+        '{"type": "memory", "content": "x", "tags": [""]}',
+    ],
+)
+def test_a_line_with_a_bad_value_stops_it_too_and_is_named(mnemon: Any, line: str) -> None:
+    answer = mnemon("import", "jsonl", file_of(LINES + line))
+    assert answer.code == 2
+    assert "file.json:4" in answer.err
+    assert mnemon.json("stats")["messages"] == 0
+
+
+def test_a_message_that_says_nothing_is_passed_over_and_counted(mnemon: Any) -> None:
+    chat = json.loads(json.dumps(CHATGPT))
+    chat[0]["mapping"]["b"]["message"]["content"]["parts"] = ["\u200b\x00"]
+    answer = mnemon.json("import", "chatgpt", file_of(chat))
+    assert (answer["messages"], answer["passed_over"]) == (1, 1)
+    assert "1 empty or too long" in mnemon("import", "chatgpt", file_of(chat)).out
+
+
 def test_a_missing_file_is_an_error(mnemon: Any) -> None:
     for format_ in imports.FORMATS:
         answer = mnemon("import", format_, "none.json")

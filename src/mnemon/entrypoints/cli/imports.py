@@ -15,10 +15,13 @@ from mnemon.exchange import backup, chatgpt, claude, jsonl
 from mnemon.exchange.files import conversation_files, opened, rereadable
 from mnemon.exchange.jsonl import STRETCH, Remembered
 from mnemon.exchange.transcripts import Transcript
+from mnemon.policies import arguments
+from mnemon.text.cleaning import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from mnemon.domain.messages import Message
     from mnemon.evals.conversations import Conversation
     from mnemon.exchange.records import Record
     from mnemon.owner import OwnerMemory
@@ -49,6 +52,7 @@ class Tally:
         already: How many messages and memories were there before.
         conversations: The names of those that messages were given of.
         unkeyed: Ids of memories whose key another one has here.
+        passed_over: How many messages were empty, or too long to be taken.
     """
 
     messages: int = 0
@@ -56,14 +60,16 @@ class Tally:
     already: int = 0
     conversations: set[str] = field(default_factory=set)
     unkeyed: list[str] = field(default_factory=list)
+    passed_over: int = 0
 
     def __str__(self) -> str:
         there = f"; {self.already} were there already" if self.already else ""
         unkeyed = f"; {len(self.unkeyed)} lost a key that is taken here" if self.unkeyed else ""
+        over = f"; {self.passed_over} empty or too long, passed over" if self.passed_over else ""
         return (
             f"{counted(self.messages, 'message', 'messages')} of "
             f"{counted(len(self.conversations), 'conversation', 'conversations')}, "
-            f"{counted(self.memories, 'memory', 'memories')}{there}{unkeyed}"
+            f"{counted(self.memories, 'memory', 'memories')}{there}{over}{unkeyed}"
         )
 
 
@@ -167,7 +173,9 @@ def _transcripts(found: Iterable[Conversation]) -> Iterator[Batch]:
 def store(memory: OwnerMemory, batch: Batch, tally: Tally) -> int:
     """Store a batch and count it; return how many messages and memories it gave."""
     if isinstance(batch, Transcript):
-        logged = memory.log(batch.messages, session=batch.session_id)
+        taken = [message for message in batch.messages if _can_be_taken(message)]
+        logged = memory.log(taken, session=batch.session_id)
+        tally.passed_over += len(batch.messages) - len(taken)
         tally.conversations.add(batch.session_id)
         tally.messages += len(logged.messages)
         tally.memories += len(logged.memories)
@@ -178,6 +186,15 @@ def store(memory: OwnerMemory, batch: Batch, tally: Tally) -> int:
         return 1
     _count(memory.import_(batch.records), batch.records, tally)
     return len(batch.records)
+
+
+def _can_be_taken(message: Message) -> bool:
+    """Return whether a message says anything, and no more than a message may."""
+    try:
+        clean(message.content, limit=arguments.MAX_MESSAGE_CHARS)
+    except InvalidInput:
+        return False
+    return True
 
 
 def _remember(memory: OwnerMemory, line: Remembered, tally: Tally) -> None:

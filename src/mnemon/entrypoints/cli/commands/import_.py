@@ -46,6 +46,7 @@ def run(call: Call, format: str, file: str, samples: tuple[str, ...]) -> None:
             "messages": tally.messages,
             "memories": tally.memories,
             "already": tally.already,
+            "passed_over": tally.passed_over,
             "conversations": len(tally.conversations),
             "unkeyed": tally.unkeyed,
         },
