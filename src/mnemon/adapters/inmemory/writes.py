@@ -156,7 +156,7 @@ class Writer(Records):
             old = self._state.items[last.item]
             if old.valid_to != NEVER:
                 raise NotFound("message", message_id)
-            self._state.items[last.item] = replace(old, valid_to=old.valid_from, passages=())
+            self._state.items[last.item] = replace(old, valid_to=old.valid_from)
             item = self._add_message(last.message, entry, old.valid_from)
             self._state.messages[message_id] = (*older, replace(last, item=item))
 

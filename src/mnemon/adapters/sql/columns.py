@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from mnemon.adapters.sql.arrays import Growing
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 Column = Growing[Any]
-
-_WORD_BITS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,15 +98,12 @@ class VectorColumns:
         part: Which of its passages.
         values: int8, shape (n, dimension).
         norm: Length.
-        signs: Whether each component is above 0, packed, shape (dimension / 64, n): a word of
-            all vectors stands together, so that a scan reads memory in order.
     """
 
     item: Column
     part: Column
     values: Column
     norm: Column
-    signs: Column
 
     @property
     def dimension(self) -> int:
@@ -123,20 +113,9 @@ class VectorColumns:
 
 def empty_vectors(dimension: int) -> VectorColumns:
     """Return columns for vectors of a length, without any yet."""
-    words = -(-dimension // _WORD_BITS)
     return VectorColumns(
         item=Growing.empty("i4"),
         part=Growing.empty("i4"),
         values=Growing.empty("i1", (0, dimension)),
         norm=Growing.empty("f8"),
-        signs=Growing.empty("u8", (words, 0), axis=1),
     )
-
-
-def signs(values: NDArray[np.int8]) -> NDArray[np.uint64]:
-    """Return which components are above 0, packed, shape (words, n); see `VectorColumns`."""
-    dimension = values.shape[1]
-    room = -(-dimension // _WORD_BITS) * _WORD_BITS
-    padded = np.zeros((len(values), room), dtype=np.bool_)
-    np.greater(values, 0, out=padded[:, :dimension])
-    return np.ascontiguousarray(np.packbits(padded, axis=1).view(np.uint64).T)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from mnemon.adapters.sql.arrays import Growing
+from mnemon.adapters.sql.codes import LEARNED_FROM, Codes, codes_of, with_rows
 from mnemon.adapters.sql.columns import (
     CHANGEABLE,
     ITEM_TYPES,
@@ -23,7 +24,6 @@ from mnemon.adapters.sql.columns import (
     PassageColumns,
     VectorColumns,
     empty_vectors,
-    signs,
 )
 from mnemon.adapters.sql.values import NEVER
 from mnemon.domain.memories import EPISODE
@@ -116,7 +116,7 @@ class TermRows:
 class Lineage:
     """What the states of an index that were made from each other have in common.
 
-    Their rows have the same places, so that postings, once read, serve all of them.
+    Their rows have the same places, so that postings and codes, once made, serve all of them.
     """
 
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -124,6 +124,23 @@ class Lineage:
     codes: dict[str | None, int] = field(default_factory=lambda: {None: 0, EPISODE: 0})
     postings: dict[str, TermRows] = field(default_factory=dict)
     postings_bytes: int = 0
+    vector_codes: Codes | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes."""
+        return self.postings_bytes + (self.vector_codes.nbytes if self.vector_codes else 0)
+
+    def codes_for(self, vectors: VectorColumns) -> Codes:
+        """Return codes of these vectors, and perhaps of more; there must be `LEARNED_FROM`."""
+        values, norm = vectors.values.view, vectors.norm.view
+        codes = self.vector_codes
+        if codes is None or len(codes) < len(values):
+            with self.lock:
+                learned = slice(LEARNED_FROM)
+                codes = self.vector_codes or codes_of(values[learned], norm[learned])
+                codes = self.vector_codes = with_rows(codes, values, norm)
+        return codes
 
     def code(self, kind: str | None) -> int:
         """Return a kind's code, giving it one if it has none."""
@@ -208,7 +225,7 @@ class OwnerIndex:
         """How much memory it takes, shared or not."""
         columns = (self.items, self.passages, self.vectors)
         arrays: int = sum(getattr(part, f.name).nbytes for part in columns for f in fields(part))
-        return arrays + self.order[0].nbytes + self.order[1].nbytes + self.lineage.postings_bytes
+        return arrays + self.order[0].nbytes + self.order[1].nbytes + self.lineage.nbytes
 
     def rows(self, numbers: Integers) -> Integers:
         """Return the rows of items that must exist."""
@@ -360,7 +377,6 @@ def _vector_columns(
         "part": np.array([rows[place][1] for place in places], dtype=np.int32),
         "values": values,
         "norm": norms(values),
-        "signs": signs(values),
     }
 
 

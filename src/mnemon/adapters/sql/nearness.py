@@ -1,12 +1,13 @@
-"""The nearest vectors: exactly where they are few, by their signs first where they are many."""
+"""The nearest vectors: exactly where they are few, by their codes first where they are many."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mnemon.adapters.sql.columns import signs
+from mnemon.adapters.sql.codes import LEARNED_FROM, estimates
 from mnemon.errors import InvalidInput
 from mnemon.policies.vectors import norms
 
@@ -14,56 +15,70 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mnemon.adapters.sql.columns import VectorColumns
+    from mnemon.adapters.sql.index import OwnerIndex
 
     Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-EXACT_ROWS = 4_096
-"""Up to so many vectors all are compared exactly: there the coarse scan saves nothing."""
+EXACT_ROWS = LEARNED_FROM
+"""Up to so many vectors all are compared exactly: there a scan of codes saves next to nothing."""
 
-_RESCORED = 2_000
-_RESCORED_PER_RESULT = 40
-_RESCORED_SHARE = 40
-"""At least every 40th vector is compared exactly: see docs/decisions/0004-sqlite-store.md."""
+_COMPARED = 1_000
+_COMPARED_PER_RESULT = 20
+_COMPARED_SHARE = 40
+"""At least a 40th of the vectors are compared exactly: see docs/decisions/0004-sqlite-store.md."""
 
-_BLOCK = 16_384
-"""Rows a block of the coarse scan: its buffers stay in the second-level cache."""
+_BLOCK = 8_192
+"""Rows compared at once: this many as float32 take some 12 MB."""
+
+_LEVELS = 4_096
+"""How finely estimates are told apart to choose the best of them."""
 
 
 def cosines_of(vectors: VectorColumns, rows: Integers | None, query: NDArray[np.int8]) -> Floats:
     """Return what `policies.vectors.cosines` gives for these rows (None: all), to the bit."""
     _check_length(vectors, query)
     values, norm = vectors.values.view, vectors.norm.view
-    if rows is not None:
-        values, norm = values.take(rows, axis=0), norm[rows]
-    if not len(values):
-        return np.empty(0)
-    products = values.astype(np.float32) @ query.astype(np.float32)
-    lengths = norm * norms(query[None, :])[0]
-    cosines = np.zeros(len(lengths))
-    np.divide(products.astype(np.float64), lengths, out=cosines, where=lengths > 0)
+    length = len(values) if rows is None else len(rows)
+    asked, asked_norm = query.astype(np.float32), _norm(query)
+    cosines = np.zeros(length)
+    for start in range(0, length, _BLOCK):
+        block = slice(start, start + _BLOCK)
+        chosen = block if rows is None else rows[block]
+        products = values[chosen].astype(np.float32) @ asked
+        lengths = norm[chosen] * asked_norm
+        np.divide(products.astype(np.float64), lengths, out=cosines[block], where=lengths > 0)
     return cosines
 
 
-def nearest(
-    vectors: VectorColumns, query: NDArray[np.int8], limit: int, mask: Bools | None
-) -> Integers:
+def _norm(query: NDArray[np.int8]) -> float:
+    return float(norms(query[None, :])[0])
+
+
+def nearest(index: OwnerIndex, query: NDArray[np.int8], limit: int, mask: Bools | None) -> Integers:
     """Return the rows of the items nearest to a query, nearest first, ties by lower row.
 
     Args:
+        index: Where to look.
+        query: What to be near to.
+        limit: How many at most.
         mask: Which items may be among them; None for all.
     """
+    vectors = index.vectors
     _check_length(vectors, query)
     if limit <= 0 or not len(vectors.item.view):
         return np.empty(0, dtype=np.int64)
-    allowed = None if mask is None else mask[vectors.item.view]
-    total = len(vectors.item.view) if allowed is None else int(allowed.sum())
-    wanted = max(_RESCORED, _RESCORED_PER_RESULT * limit, total // _RESCORED_SHARE)
+    allowed = None if mask is None else np.flatnonzero(mask[vectors.item.view])
+    total = len(vectors.item.view) if allowed is None else len(allowed)
+    wanted = max(_COMPARED, _COMPARED_PER_RESULT * limit, total // _COMPARED_SHARE)
     if total <= max(EXACT_ROWS, wanted):
-        rows = None if allowed is None else np.flatnonzero(allowed)
-        return _best_items(vectors, rows, query, limit)
-    return _by_signs(vectors, query, limit, allowed, wanted, total)
+        return _best_items(vectors, allowed, query, limit)
+    codes = index.lineage.codes_for(vectors)
+    if not codes.is_telling:
+        return _best_items(vectors, allowed, query, limit)
+    estimate = estimates(codes, query, _norm(query), len(vectors.item.view))
+    return _by_estimate(vectors, query, limit, _Field(estimate, allowed, wanted))
 
 
 def _check_length(vectors: VectorColumns, query: NDArray[np.int8]) -> None:
@@ -72,45 +87,43 @@ def _check_length(vectors: VectorColumns, query: NDArray[np.int8]) -> None:
         raise InvalidInput("vector", problem)
 
 
-def _by_signs(
-    vectors: VectorColumns,
-    query: NDArray[np.int8],
-    limit: int,
-    allowed: Bools | None,
-    wanted: int,
-    total: int,
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """What is to be chosen from: estimates of all rows, the rows allowed, and how many to take."""
+
+    estimate: NDArray[np.float32]
+    allowed: Integers | None
+    wanted: int
+
+
+def _by_estimate(
+    vectors: VectorColumns, query: NDArray[np.int8], limit: int, field: _Field
 ) -> Integers:
-    """Compare exactly only the vectors whose signs differ least from the query's.
+    """Compare exactly only the vectors that are near by estimate.
 
     Where long texts with many passages crowd out the rest, more are compared.
     """
-    distances = _sign_distances(vectors, query)
-    if allowed is not None:
-        distances[~allowed] = vectors.dimension + 1
-    within = np.cumsum(np.bincount(distances))
+    estimate = field.estimate if field.allowed is None else field.estimate[field.allowed]
+    levels = _levels(estimate)
+    beyond = np.cumsum(np.bincount(levels, minlength=_LEVELS)[::-1])[::-1]
+    wanted = field.wanted
     while True:
-        rows = np.flatnonzero(distances <= np.searchsorted(within, wanted))
-        found = _best_items(vectors, rows, query, limit)
-        if len(found) == limit or len(rows) >= total:
+        # The highest level from which on there are as many as wanted; all, where there are not.
+        level = np.count_nonzero(beyond >= wanted) - 1
+        rows = np.flatnonzero(levels >= level)
+        chosen = rows if field.allowed is None else field.allowed[rows]
+        found = _best_items(vectors, chosen, query, limit)
+        if len(found) == limit or len(rows) == len(levels):
             return found
-        wanted = min(4 * wanted, total)
+        wanted = min(4 * wanted, len(levels))
 
 
-def _sign_distances(vectors: VectorColumns, query: NDArray[np.int8]) -> NDArray[np.uint16]:
-    """Return in how many components' signs each vector differs from the query."""
-    words, sought = vectors.signs.view, signs(query[None, :])[:, 0]
-    length = words.shape[1]
-    distances = np.zeros(length, dtype=np.uint16)
-    differing = np.empty(min(_BLOCK, length), dtype=np.uint64)
-    counts = np.empty(min(_BLOCK, length), dtype=np.uint8)
-    for start in range(0, length, _BLOCK):
-        block = distances[start : start + _BLOCK]
-        differs, count = differing[: len(block)], counts[: len(block)]
-        for word, target in zip(words, sought, strict=True):
-            np.bitwise_xor(word[start : start + _BLOCK], target, out=differs)
-            np.bitwise_count(differs, out=count)
-            block += count
-    return distances
+def _levels(estimate: NDArray[np.float32]) -> Integers:
+    """Return estimates as integers from 0 to below `_LEVELS`."""
+    low, high = estimate.min(), estimate.max()
+    step = (high - low) / (_LEVELS - 1) or np.float32(1.0)
+    levels: Integers = ((estimate - low) / step).astype(np.int64)
+    return levels
 
 
 def _best_items(

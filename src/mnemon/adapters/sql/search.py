@@ -41,7 +41,7 @@ class Search:
 
     def nearest(self, vector: NDArray[np.int8], limit: int, scope: Scope) -> Integers:
         """See the port."""
-        rows = nearness.nearest(self.index.vectors, vector, limit, self._mask(scope))
+        rows = nearness.nearest(self.index, vector, limit, self._mask(scope))
         return self.index.items.number.view[rows]
 
     def similarities(self, vector: NDArray[np.int8], numbers: Integers) -> Similarities:

@@ -112,7 +112,7 @@ class MessageChanges(Changes):
         """See the port.
 
         The message gets a new item, so that items and passages stay append-only; the old one
-        is left without passages, valid at no instant.
+        stays, valid at no instant, until it is purged.
         """
         with self._change():
             packed, row = self._stored_message(message_id)
@@ -122,9 +122,6 @@ class MessageChanges(Changes):
             (message,) = self.messages(ids=[message_id])
             facts = self._message_facts(message, session, valid_from)
             self._close_item(item, valid_from)
-            self._connection.run(
-                "DELETE FROM passages WHERE owner_id = ? AND item = ?", (self._owner, item)
-            )
             new = self._add_items([(facts, entry)])
             self._connection.run(
                 "UPDATE messages SET item = ? WHERE owner_id = ? AND id = ?",

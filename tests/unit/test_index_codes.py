@@ -1,0 +1,106 @@
+"""Two bits a component: what many vectors are compared by first."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from mnemon.adapters.sql.codes import LEARNED_FROM, Codes, codes_of, estimates, with_rows
+from mnemon.adapters.sql.columns import empty_vectors
+from mnemon.adapters.sql.index import Lineage
+from mnemon.adapters.sql.nearness import nearest
+from mnemon.policies.vectors import cosines, norms, quantise
+
+SIZE, DIMENSION = 6_000, 96
+_rng = np.random.default_rng(11)
+_noise = _rng.normal(size=(SIZE, DIMENSION))
+_centres = _rng.normal(size=(60, DIMENSION))[_rng.integers(0, 60, SIZE)]
+_axes = _rng.normal(size=(12, DIMENSION))
+
+
+def _sparse() -> NDArray[np.float64]:
+    return np.where(_rng.random((SIZE, DIMENSION)) < 0.08, _noise, 0.0)
+
+
+KINDS = {
+    "random": _noise,
+    "in clusters": _centres + 0.5 * _noise,
+    "all much the same way": _noise + 4 * _axes[0],
+    "all positive": np.abs(_noise),
+    "of few dimensions": _rng.normal(size=(SIZE, 12)) @ _axes + 0.1 * _noise,
+    "mostly zero": _sparse(),
+}
+
+
+def codes_for(values: NDArray[np.int8]) -> Codes:
+    norm = norms(values)
+    return with_rows(codes_of(values[:LEARNED_FROM], norm[:LEARNED_FROM]), values, norm)
+
+
+def index_of(values: NDArray[np.int8]) -> Any:
+    empty = empty_vectors(DIMENSION)
+    columns = {
+        "item": np.arange(len(values)),
+        "part": np.zeros(len(values)),
+        "values": values,
+        "norm": norms(values),
+    }
+    extended = {name: getattr(empty, name).extended(rows) for name, rows in columns.items()}
+    return SimpleNamespace(vectors=type(empty)(**extended), lineage=Lineage())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_nearest_ten_are_found_among_many(kind: str) -> None:
+    values = quantise(KINDS[kind])
+    index, hits = index_of(values), 0
+    for query in values[:30]:
+        true = np.lexsort((np.arange(SIZE), -cosines(values, query)))[:10]
+        hits += len({*nearest(index, query, 10, None).tolist()} & {*true.tolist()})
+    assert hits >= 297
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_mask_chooses_before_the_nearest_are(kind: str) -> None:
+    values = quantise(KINDS[kind])
+    index, query = index_of(values), values[0]
+    mask = np.arange(SIZE) % 5 > 0
+    true = np.flatnonzero(mask)[np.argsort(-cosines(values[mask], query), kind="stable")[:5]]
+    found = nearest(index, query, 5, mask)
+    assert mask[found].all()
+    assert len({*found.tolist()} & {*true.tolist()}) >= 4
+
+
+def test_estimates_grow_with_the_cosine() -> None:
+    values = quantise(KINDS["random"])
+    query = values[7]
+    estimate = estimates(codes_for(values), query, float(norms(query[None, :])[0]), SIZE)
+    assert estimate.dtype == np.float32
+    assert np.corrcoef(estimate, cosines(values, query))[0, 1] > 0.85
+    assert estimate.argmax() == 7
+
+
+@settings(max_examples=20)
+@given(st.lists(st.integers(1, SIZE), max_size=4))
+def test_codes_are_the_same_however_they_were_gathered(cuts: list[int]) -> None:
+    values = quantise(KINDS["all much the same way"])
+    norm, whole = norms(values), codes_for(values)
+    pieces = codes_of(values[:LEARNED_FROM], norm[:LEARNED_FROM])
+    for cut in [*sorted(cuts), SIZE]:
+        pieces = with_rows(pieces, values[:cut], norm[:cut])
+    for name in ("high", "low", "total", "spread", "lift"):
+        assert np.array_equal(getattr(pieces, name).view, getattr(whole, name).view)
+
+
+def test_vectors_that_are_mostly_zero_have_no_telling_codes() -> None:
+    telling = {kind: codes_for(quantise(rows)).is_telling for kind, rows in KINDS.items()}
+    assert [kind for kind, told in telling.items() if not told] == ["mostly zero"]
+
+
+def test_a_vector_of_zeros_is_encoded_too() -> None:
+    values = quantise(np.vstack([KINDS["random"], np.zeros((1, DIMENSION))]))
+    estimate = estimates(codes_for(values), values[0], float(norms(values[:1])[0]), SIZE + 1)
+    assert np.isfinite(estimate).all()
