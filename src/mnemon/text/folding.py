@@ -1,0 +1,52 @@
+"""Folding: one plain form of what is written to look the same."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Final
+
+# Letters of other scripts that look like Latin ones: those of the "confusables" table of Unicode
+# Technical Standard 39 whose likeness holds in common typefaces.
+_LOOK_ALIKES: Final = dict(
+    zip(
+        map(ord, "аеіоурсхѕјһԁɡԛԝӏвкмнтѵɩαοινκρτυχωεηԍԏցոսհӧı"),
+        "aeioypcxsjhdgqwlbkmhtviaoivkptuxwenglgnuhoi",
+        strict=True,
+    )
+)
+_CACHED: Final = 0x3000
+_UNSPACED: Final = range(0x3000, 0xD800)
+
+
+class _Table(dict[int, str]):
+    """What each character becomes, worked out when it is first met."""
+
+    def __missing__(self, code: int) -> str:
+        folded = _fold(code)
+        if code < _CACHED:
+            self[code] = folded
+        return folded
+
+
+def _fold(code: int) -> str:
+    """Return a character without marks, in lower case, as the Latin letter it looks like."""
+    if code in _UNSPACED:
+        return chr(code)
+    plain = unicodedata.normalize("NFKD", chr(code)).casefold()
+    return "".join(
+        _LOOK_ALIKES.get(ord(c), c)
+        for c in plain
+        if not unicodedata.category(c).startswith(("M", "Cf"))
+    )
+
+
+_TABLE: Final = _Table()
+
+
+def fold(text: str) -> str:
+    """Return a text in lower case, without accents and invisible letters, in Latin letters.
+
+    Cyrillic and Greek letters that look like Latin ones become those, so that the result is for
+    comparing, not for reading. Linear in the length.
+    """
+    return text.lower() if text.isascii() else text.translate(_TABLE)

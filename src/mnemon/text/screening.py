@@ -1,0 +1,75 @@
+"""Screening: secrets out, and whether a text tries to instruct whoever reads it.
+
+Every text passes here before it leaves the process: for the disk, an embedder, a model, a log.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mnemon.text.injection import is_suspicious
+from mnemon.text.secrets import REDACTED, secret_spans
+
+__all__ = ["REDACTED", "Screened", "contains_secrets", "redact", "sanitize_lines", "screen"]
+
+
+@dataclass(frozen=True, slots=True)
+class Screened:
+    """A text that may leave the process.
+
+    Attributes:
+        text: Without its secrets.
+        redactions: How many were taken out.
+        suspicious: Whether it tries to instruct a model.
+    """
+
+    text: str
+    redactions: int = 0
+    suspicious: bool = False
+
+
+def screen(text: str) -> Screened:
+    """Return a text without its secrets, and whether it is suspicious.
+
+    Screening what was screened changes nothing. Linear in the length of the text.
+    """
+    plain, redactions = redact(text)
+    return Screened(plain, redactions, is_suspicious(plain))
+
+
+def redact(text: str) -> tuple[str, int]:
+    """Return a text with `[REDACTED]` in the place of each secret, and how many they are.
+
+    Secrets are API keys, tokens, private keys, passwords after their name, credentials in
+    addresses, and payment card numbers. Only the secret goes; its name and what is around stay.
+    """
+    total = 0
+    while spans := secret_spans(text):
+        pieces = []
+        end = 0
+        for span in spans:
+            pieces += [text[end : span.start], REDACTED]
+            end = span.end
+        text = "".join([*pieces, text[end:]])
+        total += len(spans)
+    return text, total
+
+
+def contains_secrets(text: str) -> bool:
+    """Tell whether a text holds a secret."""
+    return bool(secret_spans(text))
+
+
+def sanitize_lines(text: str) -> str:
+    """Return a text in which every line that holds a part of a secret is `[REDACTED]`."""
+    while spans := secret_spans(text):
+        pieces = []
+        end = 0
+        for span in spans:
+            start = text.rfind("\n", 0, span.start) + 1
+            if start >= end:
+                pieces += [text[end:start], REDACTED]
+            stop = text.find("\n", max(span.start, span.end - 1))
+            end = len(text) if stop < 0 else stop
+        text = "".join([*pieces, text[end:]])
+    return text

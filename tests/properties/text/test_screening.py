@@ -1,0 +1,84 @@
+"""What holds of screening for any text."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemon.testing.hostile import HOSTILE, TALK
+from mnemon.testing.secret_samples import HARMLESS, SECRETS
+from mnemon.text.cleaning import clean
+from mnemon.text.folding import fold
+from mnemon.text.screening import contains_secrets, redact, sanitize_lines, screen
+
+PIECES = (
+    *(sample.text for sample in SECRETS),
+    *(secret for sample in SECRETS for secret in sample.secrets),
+    *HARMLESS,
+    *HOSTILE,
+    *TALK,
+    *(
+        "password",
+        ": ",
+        "=",
+        "token",
+        " is ",
+        "[REDACTED]",
+        "\n",
+        '"',
+        "'",
+        "://",
+        "@",
+        ":",
+        "4111",
+    ),
+    *("-", " ", "eyJ", ".", "AKIA", "-----BEGIN PRIVATE KEY-----", "key", "auth", "für", ";"),
+)
+
+texts = st.one_of(
+    st.text(max_size=200),
+    st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=5)), max_size=8).map("".join),
+)
+
+
+@given(texts)
+def test_screening_twice_changes_no_more(text: str) -> None:
+    once = screen(text)
+    assert screen(once.text) == type(once)(once.text, 0, once.suspicious)
+
+
+@given(texts)
+def test_what_was_screened_holds_no_secret(text: str) -> None:
+    assert not contains_secrets(redact(text)[0])
+    assert not contains_secrets(sanitize_lines(text))
+
+
+@given(texts)
+def test_something_is_redacted_just_where_there_are_secrets(text: str) -> None:
+    plain, count = redact(text)
+    assert contains_secrets(text) == (count > 0) == (plain != text)
+
+
+@given(texts)
+def test_what_is_left_stands_in_its_order(text: str) -> None:
+    rest = iter(text)
+    left = redact(text)[0].replace("[REDACTED]", "")
+    assert all(char in rest for char in left.replace("[REDACTED]", ""))
+
+
+@given(texts)
+def test_sanitizing_keeps_every_line_as_it_is_or_none_of_it(text: str) -> None:
+    known = {*text.split("\n"), "[REDACTED]"}
+    assert known.issuperset(sanitize_lines(text).split("\n"))
+
+
+@given(texts)
+def test_a_clean_text_stays_clean(text: str) -> None:
+    cleaned = clean(f"a {text}")
+    screened = redact(cleaned)[0]
+    assert clean(screened) == screened
+
+
+@given(st.text(max_size=100))
+def test_folding_twice_changes_no_more(text: str) -> None:
+    assert fold(fold(text)) == fold(text)
