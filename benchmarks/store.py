@@ -65,9 +65,7 @@ class Data:
             text = " ".join(f"word{word}" for word in words)
             said = START + timedelta(minutes=number)
             id_ = str(UUID(int=(int(said.timestamp() * 1000) << 80) | number))
-            message = Message(
-                None, text, Role.USER, said, id=id_, session_id="s1", sequence=number
-            )
+            message = Message(None, text, Role.USER, said, id=id_, session_id="s1", sequence=number)
             terms: dict[str, int] = {}
             for word in words:
                 terms[f"word{word}"] = terms.get(f"word{word}", 0) + 1
@@ -139,7 +137,9 @@ def single_writes(store: SqliteStore, dimension: int, count: int = 100) -> float
     return count / (perf_counter() - started)
 
 
-def coarse_recall(snapshot: Snapshot, vectors: NDArray[np.int8], queries: NDArray[np.int8]) -> float:
+def coarse_recall(
+    snapshot: Snapshot, vectors: NDArray[np.int8], queries: NDArray[np.int8]
+) -> float:
     """Return which share of the true nearest ten `nearest` finds."""
     hits = 0
     for query in queries:
