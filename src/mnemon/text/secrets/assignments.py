@@ -85,6 +85,7 @@ _LOGIN = re.compile(r"(?<![\w-])(?:-u|--user)[ =][\"']?[\w.@+-]{1,64}:(?P<bare>[
 _OPTION = re.compile(r"(?:^|\s)--[\w-]*$")
 _LONGEST_OPTION = 32
 _LONG = 1_000
+_JUDGED = 100
 _REST_OF_LONG = re.compile(r"[^\s\"'`]*+")
 _TAIL = ".,;:)]}>…\"'`“”"
 _ENDS_SENTENCE = re.compile(r"[\"'`“”]?(?:[.!?;,)]|\s*$|\s*\n)")
@@ -127,11 +128,10 @@ def _signed(text: str, name: re.Match[str]) -> Span | None:
     if found is None:
         return None
     span, quoted = _value(found)
-    value = span.of(text)
     equals = "=" in found["sign"]
     if (equals or found["sign"] == ">") and not quoted:
         span = _before_delimiter(text, span)
-        value = span.of(text)
+    value = _head(text, span)
     if "\n" in found["after"]:
         return span if is_secret_in_prose(value) and not equals else None
     if name["weak"]:
@@ -149,7 +149,7 @@ def _told(text: str, name: re.Match[str]) -> Span | None:
     if found is None or (name["weak"] and name["weak"].lower() in ("auth", "key")):
         return None
     span, quoted = _value(found)
-    value = span.of(text)
+    value = _head(text, span)
     if is_secret_in_prose(value) and not (name["weak"] and value.isdigit()):
         return span
     if name["weak"] or found["to"]:
@@ -165,7 +165,7 @@ def _following(text: str, name: re.Match[str]) -> Span | None:
     if found is None:
         return None
     span, _ = _value(found)
-    value = span.of(text)
+    value = _head(text, span)
     if _is_option(text, name.start()):
         return span if is_secret_after_sign(value, spaced=False) else None
     long_enough = len(value) >= 6 and any(c.isdigit() for c in value)  # noqa: PLR2004
@@ -177,6 +177,11 @@ def _following(text: str, name: re.Match[str]) -> Span | None:
 def _is_option(text: str, start: int) -> bool:
     """Tell whether a name is an option of a command: `--db-password`."""
     return _OPTION.search(text[max(0, start - _LONGEST_OPTION) : start]) is not None
+
+
+def _head(text: str, span: Span) -> str:
+    """Return what a value is judged by: its beginning is enough, and the rest may be long."""
+    return text[span.start : min(span.end, span.start + _JUDGED)]
 
 
 def _value(found: re.Match[str]) -> tuple[Span, bool]:
