@@ -1,4 +1,4 @@
-"""The README and CONTRIBUTING say what is true: their examples run, their commands exist."""
+"""The documents say what is true: their examples run, their commands and links exist."""
 
 import os
 import re
@@ -12,6 +12,7 @@ import mnemon
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = ("README.md", "CONTRIBUTING.md")
+PAGES = [str(page.relative_to(ROOT)) for page in sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def _code_blocks(document: str, language: str) -> list[str]:
@@ -34,31 +35,33 @@ def test_the_readme_has_a_python_example() -> None:
     assert len(_code_blocks("README.md", "python")) >= 1
 
 
-@pytest.mark.parametrize("block", _code_blocks("README.md", "python"))
-def test_the_readmes_python_runs(block: str, tmp_path: Path) -> None:
-    program = tmp_path / "example.py"
-    program.write_text(block, encoding="utf-8")
-    # A home of its own: the example must not depend on, or touch, the user's own settings.
+@pytest.mark.parametrize(
+    "document", [each for each in ("README.md", *PAGES) if _code_blocks(each, "python")]
+)
+def test_the_python_in_a_document_runs(document: str, tmp_path: Path) -> None:
+    """Each block in turn, in one folder of its own: a page tells one story."""
+    # A home of its own: an example must not depend on, or touch, the user's own settings.
     environment = {
         "HOME": str(tmp_path),
         "OMP_NUM_THREADS": "1",
         "PATH": os.environ["PATH"],
         "PYTHONPATH": str(Path(mnemon.__file__).parents[1]),
     }
-
-    run = subprocess.run(
-        [sys.executable, "-W", "error", str(program)],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-        timeout=60,
-    )
-
-    assert run.returncode == 0, run.stderr
-    assert "metric units" in run.stdout
+    for number, block in enumerate(_code_blocks(document, "python")):
+        program = tmp_path / f"example_{number}.py"
+        program.write_text(block, encoding="utf-8")
+        run = subprocess.run(
+            [sys.executable, "-W", "error", str(program)],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
+            timeout=60,
+        )
+        assert run.returncode == 0, run.stderr
+        assert run.stdout.strip() or "assert" in block
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
@@ -70,9 +73,15 @@ def test_every_make_command_named_exists(document: str) -> None:
     assert plain <= _targets_made()
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
+@pytest.mark.parametrize("document", [*DOCUMENTS, *PAGES])
 def test_every_file_linked_exists(document: str) -> None:
-    text = (ROOT / document).read_text(encoding="utf-8")
-    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", text)
+    path = ROOT / document
+    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", path.read_text(encoding="utf-8"))
 
-    assert [link for link in links if not (ROOT / link).exists()] == []
+    assert [link for link in links if not (path.parent / link).exists()] == []
+
+
+def test_every_page_stands_in_the_navigation() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+
+    assert [page for page in PAGES if page.removeprefix("docs/") not in navigation] == []
