@@ -17,8 +17,8 @@ def file_path(given: object, name: str, source: str | None = None) -> Path:
         source: Where it was written.
 
     Raises:
-        InvalidConfiguration: It is no path that SQLite can be given: empty, of bytes, with a NUL, not
-            UTF-8, or in the home folder of somebody unknown.
+        InvalidConfiguration: It is no path that SQLite can be given: empty, of bytes, with a
+            NUL, not UTF-8, or in the home folder of somebody unknown.
     """
     text = os.fspath(given) if isinstance(given, str | os.PathLike) else given
     if not isinstance(text, str):
