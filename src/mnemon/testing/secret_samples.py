@@ -342,6 +342,10 @@ HARMLESS = tuple(
         "What is your password?",
         "the license key is on the box",
         "Schlüssel: unter der Matte",
+        '<label for="password">Password:</label>',
+        "`test_hash_password`: Ensures that the hash differs",
+        "**API Key**: Make sure to replace it",
+        "use your xoxb-your-slack-token here",
     )
 )
 """Hard negatives: texts that look as if they held a secret, and hold none."""

@@ -50,7 +50,7 @@ def _instructs(folded: str) -> bool:
     return any(
         _counts(folded, match, rule)
         for rule in RULES
-        if any(trigger in folded for trigger in rule.triggers)
+        if all(any(word in folded for word in words) for words in rule.triggers)
         for match in rule.regex.finditer(folded)
     )
 

@@ -15,20 +15,22 @@ class Rule:
     """One way to instruct.
 
     Attributes:
-        triggers: One of these stands in every such text: without any, nothing is searched.
+        triggers: Of each of these groups one stands in every such text: without, nothing is
+            searched.
         regex: The words.
         imperative: Whether it counts only where a clause begins, as orders do.
         quotable: Whether it counts for a mention where it stands alone in quotes or backticks.
     """
 
-    triggers: tuple[str, ...]
+    triggers: tuple[tuple[str, ...], ...]
     regex: re.Pattern[str]
     imperative: bool = False
     quotable: bool = True
 
 
 def _rule(triggers: str, pattern: str, *, imperative: bool = False, quotable: bool = True) -> Rule:
-    return Rule(tuple(triggers.split()), re.compile(pattern, re.MULTILINE), imperative, quotable)
+    groups = tuple(tuple(group.split()) for group in triggers.split("&"))
+    return Rule(groups, re.compile(pattern, re.MULTILINE), imperative, quotable)
 
 
 _EARLIER = (
@@ -114,7 +116,7 @@ RULES = (
     ),
     # New roles
     _rule(
-        "you youre",
+        "you & now hereby henceforth on",
         r"\b(?:you are|you'?re) (?:now|hereby|henceforth|from now on) (?:in (?:\w+ ){0,2}mode"
         r"|(?:acting|going to act|operating|playing|speaking) as|no longer (?:bound|an? \w+"
         r"|restricted|subject|limited)"
@@ -127,14 +129,15 @@ RULES = (
         quotable=True,
     ),
     _rule(
-        "from henceforth",
+        "from henceforth & on, henceforth point moment on",
         r"\b(?:from now on|henceforth|from this (?:point|moment) (?:on(?:wards?)?|forward)),? "
         r"(?:you(?:'?ll| will| must| shall| should)? (?:are|be|act|behave|respond|answer as|obey"
         r"|follow|pretend|ignore|only obey|have no)"
         r"|act as|respond as|pretend|ignore)\b",
     ),
     _rule(
-        "pretend act roleplay simulate behave",
+        "pretend act role simulate behave respond & restrict rules limit filter guideline ethic "
+        "safety jailb dan uncensored anything",
         r"\b(?:pretend|act|role-?play|behave|simulate|respond)\b[^.\n]{0,30}?\b(?:as if |like "
         r"|as |to be |that |you )?[^.\n]{0,25}?"
         r"(?:(?:have|had|with|without|has) (?:no|any|all) (?:\w+ )?(?:restrictions?|rules|limits"
@@ -149,13 +152,14 @@ RULES = (
         r"|mode)",
     ),
     _rule(
-        "mode",
+        "mode & jailbreak god dan un sudo",
         r"\b(?:enter|enable|activate|switch (?:in)?to|engage) (?:\w+ ){0,2}(?:jailbreak|god|dan"
         r"|unrestricted|unfiltered|uncensored|sudo) mode",
         imperative=True,
     ),
     _rule(
-        "bist",
+        "bist & ki assist bot pirat hacker expert modell system agent terminal admin uneing "
+        "unzens frei nicht modus dan",
         r"\bdu bist (?:ab )?(?:jetzt|nun|sofort|ab jetzt|nunmehr)(?: an)?,? (?:(?:ein|eine|der"
         r"|die|mein|meine)\s+(?:\w+\s+){0,2}"
         r"(?:ki|assistent\w*|bot|chatbot|pirat\w*|hacker\w*|expert\w*|modell|system|agent"
@@ -164,7 +168,7 @@ RULES = (
         r"|im \w+modus|dan\b)",
     ),
     _rule(
-        "ab von",
+        "ab nun & du & keine nur ohne ki assist anweis befehl regel uneing ignor gehorch beschr",
         r"\b(?:ab (?:jetzt|sofort)|von nun an),? (?:bist|handelst|gehorchst|ignorierst"
         r"|antwortest|befolgst|wirst) du\b"
         r"[^.\n]{0,60}(?:keine|nur noch|ohne|ki|assistent|anweisung|befehl|regel|uneingeschrankt"
@@ -172,16 +176,16 @@ RULES = (
     ),
     # Prompts out
     _rule(
-        "prompt message instruction rules",
+        "your & prompt message instruction rules",
         r"\b(?:reveal|show|print|repeat|output|display|disclose|leak|dump|expose|recite|return"
         r"|write out|write down"
         r"|tell|give|send|paste|share|translate|summari[sz]e|spell out)\s+(?:(?:me|us|back|out"
         r"|all|of|verbatim|the|exactly|word for word)\s+){0,4}"
-        rf"your\s+(?:\w+\s+){{0,2}}?(?:{_SYSTEM_PROMPT}|instructions|prompt)\b",
+        rf"your\s+(?:\w+\s+){{0,2}}?(?:{_SYSTEM_PROMPT}|instructions|prompt)\b(?!-)",
         imperative=True,
     ),
     _rule(
-        "repeat print output recite",
+        "repeat print output recite copy & above before",
         r"\b(?:repeat|print|output|recite|copy)\s+(?:(?:all|everything|the|of|exact|verbatim"
         r"|entire)\s+){0,3}(?:text|words?|prompt|instructions|messages?|content|lines?"
         r"|everything)?"
@@ -201,7 +205,9 @@ RULES = (
         imperative=True,
     ),
     _rule(
-        "send forward post upload exfiltrate transmit submit leak mail append",
+        "send forward post upload exfiltrate transmit submit leak mail append & conversation "
+        "chat memor credential password key secret prompt token data information details "
+        "messages",
         r"\b(?:send|forward|post|upload|exfiltrate|transmit|submit|leak|e-?mail"
         r"|append)\b[^.\n]{0,60}\b(?:conversations?|chat (?:history|log)s?"
         r"|memor(?:y|ies)|credentials|passwords?|api keys?|secrets|system prompt|session tokens?"
@@ -212,7 +218,8 @@ RULES = (
     ),
     # Orders about memory and about the user
     _rule(
-        "store save remember record add write note keep treat",
+        "store save remember record add write note keep treat log register memori & correct "
+        "identity preference system core standing permanent trusted priority authoritative",
         r"\b(?:store|save|remember|record|add|write|note|keep|treat|log|register"
         r"|memori[sz]e)\s+(?:this|the following|that|it|these"
         r"|what follows)\b[^.\n]{0,40}?\b(?:as|to|in|into|under)\s+"
@@ -224,7 +231,8 @@ RULES = (
         imperative=True,
     ),
     _rule(
-        "speicher merke notier",
+        "speicher merk notier behalt & korrektur identitat praferenz vorliebe systemanweisung "
+        "dauerhaft prioritat",
         r"\b(?:speicher(?:e|n sie)?|merke? dir|notier(?:e|en sie)?|behalte?)\s+(?:dies\w*|das"
         r"|folgende\w*|es)\b[^.\n]{0,30}?\bals\s+(?:\w+\s+){0,2}?"
         r"(?:korrektur\w*|identitat|praferenz\w*|vorliebe\w*|systemanweisung\w*|dauerhafte \w+"
@@ -232,7 +240,7 @@ RULES = (
         imperative=True,
     ),
     _rule(
-        "trusted authoritative preferred",
+        "trusted authoritative preferred reliable primary & as & source authority provider vendor",
         r"\b(?:remember|treat|consider|regard|cite|keep|save|store)\b[^\n]{1,60}\bas (?:an?|the"
         r"|your) (?:most )?(?:trusted|authoritative|preferred|reliable|primary) (?:source"
         r"|authority|provider|vendor)"
@@ -240,14 +248,14 @@ RULES = (
         imperative=True,
     ),
     _rule(
-        "user human",
+        "user human & tell inform mention alert notify warn ask reveal show let say",
         r"\b(?:do not|don'?t|never) (?:tell|inform|mention|alert|notify|warn|ask|reveal|show|let"
         r"|say)\b[^.\n]{0,30}?\bthe (?:user|human)\b"
         r"|\bwithout (?:telling|informing|asking|alerting|notifying|warning) the (?:user|human)\b",
         imperative=True,
     ),
     _rule(
-        "nutzer anwender user",
+        "nutzer anwender user & nicht",
         r"\b(?:sag|sage|verrate?|erzahle?|melde|zeige)\s+(?:es\s+|das\s+|dies\s+)?(?:dem|der"
         r"|den) (?:be)?(?:nutzer|anwender|user)\w*\s+(?:\w+\s+){0,2}?(?:nichts|nicht)\b"
         r"|\binformiere?\s+(?:den|die)\s+(?:be)?(?:nutzer|anwender"
@@ -256,7 +264,9 @@ RULES = (
     ),
     # Addressed to the machine that reads
     _rule(
-        "instruction task role goal objective directive anweisung aufgabe",
+        "instruction task role goal objective directive mission purpose anweisung aufgabe rolle "
+        "& your new updated important urgent additional hidden secret priority special neue "
+        "wichtige deine ihre",
         r"\b(?:your|deine|ihre) (?:new|neuen?|only|real|actual|updated|true) (?:task"
         r"|instructions?|role|goal|objective|directives?|mission|purpose|aufgabe|anweisung\w*"
         r"|rolle)"
@@ -264,9 +274,11 @@ RULES = (
         r"|^\W{0,6}(?:new|updated|important|urgent|additional|hidden|secret|priority|special"
         r"|neue|wichtige) (?:system )?(?:instructions?|directives?|anweisung\w*)(?: (?:for|to"
         r"|fur|an) [^:\n]{1,40})?\s*:",
+        imperative=True,
     ),
     _rule(
-        "instruction note attention message important hinweis anweisung dear hey",
+        "instruction note attention message important notice hinweis anweisung nachricht "
+        "achtung & ai llm model chat gpt claude gemini copilot assistant agent bot",
         r"\b(?:instructions?|notes?|attention|messages?|important|notice|hinweis|anweisung\w*"
         r"|nachricht|achtung)\s*(?:\W{1,3}\s*)?(?:to |for |fur |an )?(?:the |all |any |every "
         r"|die |den |alle |jede )?"
@@ -275,18 +287,18 @@ RULES = (
         rf"|summari[sz]ing|die|der|das)\b[^:,.\n]{{0,40}})?\s*[:,!]",
     ),
     _rule(
-        "dear hey hello",
+        "dear hey hello & ai llm model",
         r"\b(?:dear|hey|hello) (?:ai|llm|(?:large )?language model)s?(?: (?:assistant|agent"
         r"|model)s?)?\b",
     ),
     _rule(
-        "if you as an",
+        "if & you & ai llm model bot automated",
         r"\bif you(?: are|'?re) (?:an? )?(?:ai|llm|(?:large )?language model|chat ?bot"
         r"|automated (?:system|agent)|ai (?:assistant|agent|model))\b[^.\n]{0,40}"
         r"(?:,|then|you must|please|do|ignore|include|say|reply|answer)",
     ),
     _rule(
-        "assistant model agent llm ai",
+        "must should has shall is & ignore disregard obey forget reveal send store comply",
         rf"\b(?:the|any|all|every) (?:\w+ )?{_MACHINE}s?(?: reading this)?(?: \w+)? (?:must"
         rf"|should|has to|shall|is (?:required|ordered|instructed) to) (?:now |always "
         rf"|immediately )?(?:ignore|disregard|obey|forget|reveal|send (?:all|the user)"
@@ -332,7 +344,8 @@ RULES = (
         quotable=False,
     ),
     _rule(
-        "end begin ende",
+        "end begin start & prompt instruction context document input message anweisung kontext "
+        "memory & - = # * [ <",
         r"(?:-{3,}|={3,}|#{3,}|\*{3,}|\[|<)\s?(?:end|begin|start|ende) (?:of |new |der "
         r"|des )?(?:the |new )?(?:system |user |admin |developer )?(?:prompt|instructions?"
         r"|context|document|input|message|anweisung\w*|kontext|memory)",

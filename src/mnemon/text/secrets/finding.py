@@ -8,7 +8,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from mnemon.domain.items import Span
-from mnemon.text.secrets.assignments import TRIGGERS, assignment_spans
+from mnemon.text.secrets.assignments import assignment_spans
 from mnemon.text.secrets.cards import card_spans
 from mnemon.text.secrets.connections import connection_spans
 from mnemon.text.secrets.keys import key_spans
@@ -33,7 +33,7 @@ def secret_spans(text: str) -> tuple[Span, ...]:
         _shaped(text, lower),
         key_spans(text),
         connection_spans(text),
-        assignment_spans(text) if any(each in lower for each in TRIGGERS) else (),
+        assignment_spans(text, lower),
         card_spans(text),
     )
     return tuple(_joined(_outside_marks(text, found)))

@@ -45,6 +45,11 @@ def is_random(text: str) -> bool:
     )
 
 
+def has_digit(text: str) -> bool:
+    """Tell whether a token has a digit; one in a manual ("xoxb-your-token") has none."""
+    return any(c.isdigit() for c in text)
+
+
 def _shape(trigger: str, pattern: str, accept: Callable[[str], bool] | None = None) -> Shape:
     return Shape(trigger, re.compile(_BEGIN + pattern), accept)
 
@@ -87,7 +92,7 @@ SHAPES = (
     _shape("dp.", r"dp\.(?:pt|st|ct|sa|scim|audit)\.[\w.]{30,}+"),
     _shape("ops_eyj", r"ops_eyJ[\w+/]{60,}+={0,2}"),
     # Chat and mail
-    _shape("xox", r"xox[abeoprs](?:\.xox[a-z])?-[\w-]{10,}+"),
+    _shape("xox", r"xox[abeoprs](?:\.xox[a-z])?-[\w-]{10,}+", has_digit),
     _shape("xapp-", r"xapp-\d-[\w-]{20,}+"),
     Shape(
         "hooks.slack.com/",
