@@ -21,6 +21,7 @@ from mnemon.services.context import Contexts
 from mnemon.services.indexing import Indexer
 from mnemon.services.inspect import Inspecting
 from mnemon.services.learn import Learning
+from mnemon.services.purge import Purging
 from mnemon.services.recall import Recalling
 from mnemon.services.remember import Remembering
 from mnemon.services.touches import Touches
@@ -87,6 +88,7 @@ def _services(access: Access, indexer: Indexer, touches: Touches, settings: Sett
         contexts=Contexts(access, indexer, recalling, touches, enabled=settings.enable_rag),
         inspecting=Inspecting(access),
         transferring=Transferring(access, indexer),
+        purging=Purging(access, indexer),
     )
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mnemon.ports.tokens import TokenCounter
     from mnemon.services.change import Forgotten
     from mnemon.services.learn import Learned
+    from mnemon.services.purge import Erased, Purged
     from mnemon.services.transfer import Taken
 
 
@@ -88,6 +89,25 @@ class Mnemon:
     def owners(self) -> list[str]:
         """Return the ids of all who have something stored, sorted."""
         return self._parts.store.owners()
+
+    def erase(self, owner: str) -> Erased:
+        """Remove everything of an owner for good, and the owner's key.
+
+        From then on nothing is stored for them (`OwnerErased`), also after a backup made before
+        is restored over this store, until they are readmitted. Doing it again is no error.
+
+        Raises:
+            NotFound: The owner has nothing, and never was erased.
+        """
+        return self._parts.services.purging.erase(owner)
+
+    def readmit(self, owner: str) -> None:
+        """Let an erased owner begin again, with nothing.
+
+        Raises:
+            NotFound: The owner was not erased.
+        """
+        self._parts.services.purging.readmit(owner)
 
     def flush(self) -> None:
         """Write what waits to be written: access counts."""
@@ -296,6 +316,10 @@ class Mnemon:
     def forget(self, id: str | None = None, *, owner: str, key: str | None = None) -> Forgotten:
         """See `OwnerMemory.forget`."""
         return self.owner(owner).forget(id, key=key)
+
+    def purge(self, id: str | None = None, *, owner: str, key: str | None = None) -> Purged:
+        """See `OwnerMemory.purge`."""
+        return self.owner(owner).purge(id, key=key)
 
     def restore(self, id: str, *, owner: str) -> Memory | Message:
         """See `OwnerMemory.restore`."""

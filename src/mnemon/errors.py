@@ -5,6 +5,7 @@
     ├── InvalidConfiguration    mend the setting that `name` names
     ├── NotFound                nothing of this owner has that id or key
     ├── Forbidden               the key may not act for that owner
+    ├── OwnerErased             the owner was erased for good; readmit them on purpose
     ├── Conflict                the change does not fit what is stored now
     ├── Disabled                memory is switched off in the configuration
     ├── WrongEmbeddingModel     open with the stored model, or re-embed
@@ -74,6 +75,18 @@ class NotFound(MnemonError):
 
 class Forbidden(MnemonError):
     """The caller may not act for the owner named."""
+
+
+class OwnerErased(MnemonError):
+    """The owner was erased for good: nothing is stored for them until they are readmitted."""
+
+    def __init__(self, owner_id: str) -> None:
+        """Say who, and the way back."""
+        super().__init__(
+            f"the owner {owner_id!r} was erased: nothing is stored for them again,"
+            " unless `mnemon erase --readmit` lets them begin anew"
+        )
+        self.owner_id = owner_id
 
 
 class Conflict(MnemonError):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mnemon.services.context import Contexts
     from mnemon.services.inspect import Inspecting
     from mnemon.services.learn import Learned, Learning
+    from mnemon.services.purge import Purged, Purging
     from mnemon.services.recall import Recalling
     from mnemon.services.remember import Remembering
     from mnemon.services.transfer import Taken, Transferring
@@ -42,6 +43,7 @@ class Services:
     contexts: Contexts
     inspecting: Inspecting
     transferring: Transferring
+    purging: Purging
 
 
 class OwnerMemory:
@@ -332,6 +334,18 @@ class OwnerMemory:
             NotFound: There is nothing of that id or key, or it is forgotten already.
         """
         return self._services.changing.forget(self.owner_id, id, key)
+
+    def purge(self, id: str | None = None, *, key: str | None = None) -> Purged:
+        """Remove a memory, by id or key, or a message for good; say what was touched.
+
+        As `forget`, but no version of it is left anywhere, and nothing brings it back; what is
+        forgotten already can be purged. Other owners, and copies made before, are not touched.
+
+        Raises:
+            InvalidInput: Not just one of `id` and `key` is given.
+            NotFound: There is nothing of that id, or no active memory of that key.
+        """
+        return self._services.purging.purge(self.owner_id, id, key)
 
     def restore(self, id: str) -> Memory | Message:
         """Undo a forgetting or a supersession; return what is active again.

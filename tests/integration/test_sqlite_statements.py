@@ -76,6 +76,8 @@ def _write_everything(tx: Transaction) -> None:
     tx.end_session("s1", at(9))
     tx.next_sequence("s1")
     tx.record([Event(record_id(1), Action.UPDATED, at(1), "user", 2, {"a": "b"})])
+    tx.reword(record_id(12), [(message(12, "other", sequence=12), own)])
+    tx.purge([record_id(3), record_id(13)])
 
 
 def _read_everything(snapshot: Snapshot) -> None:
@@ -93,6 +95,8 @@ def _read_everything(snapshot: Snapshot) -> None:
         snapshot.messages(ids=ids, as_of=as_of)
         snapshot.messages(session_id="s1", as_of=as_of)
     snapshot.originals(ids)
+    snapshot.wordings(ids)
+    snapshot.adjacent(ids[-1], 1)
     snapshot.external_ids("s1", ["11"])
     snapshot.sessions()
     snapshot.participants()

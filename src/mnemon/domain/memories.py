@@ -118,6 +118,7 @@ class Action(StrEnum):
     EXPIRED = "expired"
     FADED = "faded"
     EVICTED = "evicted"
+    PURGED = "purged"
 
 
 @dataclass(frozen=True, slots=True)

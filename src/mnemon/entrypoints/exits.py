@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 FAILED: Final = 1
 USAGE: Final = 2
 FILES: Final = 14
+FINDINGS: Final = 16
 INTERRUPTED: Final = 130  # 128 and the number of SIGINT, as shells have it
 PIPE_CLOSED: Final = 141  # 128 and the number of SIGPIPE
 
@@ -29,6 +30,7 @@ CODES: Mapping[type[errors.MnemonError], int] = {
     errors.StoreDamaged: 11,
     errors.StoreTooNew: 12,
     errors.ServiceFailed: 13,
+    errors.OwnerErased: 15,
 }
 """Exit codes. Every error has its own, so that a script can tell them apart."""
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from mnemon.ports.removal import Erasure, Removal, Wordings
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
@@ -177,7 +179,7 @@ class StoreMeta:
     analyser: int
 
 
-class Snapshot(Protocol):
+class Snapshot(Wordings, Protocol):
     """One owner's memory as it stood when the snapshot was taken.
 
     Nothing of another owner can be seen through it, nor does what others hold change any
@@ -334,7 +336,7 @@ class Snapshot(Protocol):
         ...
 
 
-class Transaction(Snapshot, Protocol):
+class Transaction(Snapshot, Removal, Protocol):
     """A snapshot of one owner that is also the only writer of that owner.
 
     An error in one of its methods undoes the whole transaction, even where the block catches
@@ -443,7 +445,7 @@ class Transaction(Snapshot, Protocol):
         ...
 
 
-class Store(Protocol):
+class Store(Erasure, Protocol):
     """Memories of many owners. Thread-safe; several processes may have it open."""
 
     @property
@@ -468,6 +470,7 @@ class Store(Protocol):
 
         Raises:
             StoreUnavailable: Somebody else holds the lock for too long, or the disk is full.
+            OwnerErased: The owner was erased.
         """
         ...
 

@@ -82,6 +82,10 @@ class Indexer:
         """Return the index entry of a text without its vectors."""
         return self._bare(text)
 
+    def forget_recent(self) -> None:
+        """Let go of the vectors made last: their texts were removed for good."""
+        self._recent.clear()
+
     def query(self, text: str) -> NDArray[np.int8] | None:
         """Return the vector of a query as stored ones are compared with; None for no text."""
         if not text:
@@ -150,6 +154,10 @@ class _Recent:
     def found(self, digests: Iterable[bytes]) -> dict[bytes, NDArray[np.int8]]:
         with self._lock:
             return {each: self._vectors[each] for each in digests if each in self._vectors}
+
+    def clear(self) -> None:
+        with self._lock:
+            self._vectors.clear()
 
     def keep(self, vectors: Mapping[bytes, NDArray[np.int8]]) -> None:
         with self._lock:

@@ -37,6 +37,8 @@ def records(snapshot: Snapshot) -> dict[str, Any]:
         "of a session": snapshot.messages(session_id="s1", after=2, limit=3),
         "messages then": [snapshot.messages(session_id=s, as_of=at(20)) for s in (None, "s1")],
         "originals": snapshot.originals(IDS),
+        "wordings": snapshot.wordings(IDS),
+        "adjacent": [(snapshot.adjacent(id_, -1), snapshot.adjacent(id_, 1)) for id_ in IDS],
         "external": [snapshot.external_ids(s, ["D1:1", "D1:2", "D1:3"]) for s in SESSIONS],
         "sessions": snapshot.sessions(),
         "participants": snapshot.participants(),

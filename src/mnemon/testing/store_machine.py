@@ -195,6 +195,33 @@ class StoreMachine(RuleBasedStateMachine):
         """Forget messages."""
         self._write(owner, lambda tx: tx.close_messages(ids, at_))
 
+    @rule(owner=some.owners, ids=st.lists(some.ids, max_size=3), own=some.entries, pick=some.picks)
+    def purge(self, owner: str, ids: Sequence[str], own: IndexEntry, pick: int | None) -> None:
+        """Remove records for good, and reword a message that is left."""
+
+        def write(tx: Transaction) -> None:
+            tx.purge(ids)
+            left = _message_ids_of(tx)
+            if not left or pick is None:
+                return
+            id_ = left[pick % len(left)]
+            versions = [wording.message for wording in tx.wordings([id_])[id_]]
+            kept = versions[pick % len(versions) :]
+            tx.reword(id_, [(replace(one, content="other"), own) for one in kept])
+
+        self._write(owner, write)
+
+    @rule(owner=some.owners, at_=some.times, readmitted=st.booleans())
+    def erase(self, owner: str, at_: Any, *, readmitted: bool) -> None:
+        """Erase an owner, or let one who was erased come back."""
+        if readmitted:
+            outcomes = [store.readmit(owner) for store in (self.store, self.reference)]
+        else:
+            outcomes = [store.erase(owner, at_) for store in (self.store, self.reference)]
+        assert outcomes[0] == outcomes[1]
+        erased = [store.is_erased(owner) for store in (self.store, self.reference)]
+        assert erased == [not readmitted] * 2
+
     @rule(
         owner=some.owners,
         source=some.memory_ids,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from mnemon.adapters.sql.cursors import cursor_after, place_of
 from mnemon.adapters.sql.values import NEVER, instant, micros, micros_or_none, pack_id
 from mnemon.domain.memories import History, Page, State, Version
 from mnemon.domain.messages import Participant, Session
 from mnemon.domain.owners import Statistics
+from mnemon.ports.removal import Wording
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from mnemon.adapters.inmemory.state import Item, MemoryVersion, OwnerState
+    from mnemon.adapters.inmemory.state import Item, MemoryVersion, MessageVersion, OwnerState
     from mnemon.adapters.sql.sealing import Sealing
     from mnemon.domain.memories import Memory
     from mnemon.domain.messages import Message
@@ -114,6 +115,21 @@ class Records:
         versions = [self._state.messages[id_] for id_ in ids if id_ in self._state.messages]
         return [replace(own[0].message, version=own[-1].message.version) for own in versions]
 
+    def wordings(self, ids: Sequence[str]) -> dict[str, list[Wording]]:
+        """See the port."""
+        there = [id_ for id_ in dict.fromkeys(ids) if id_ in self._state.messages]
+        return {id_: [self._wording(v) for v in self._state.messages[id_]] for id_ in there}
+
+    def adjacent(self, id: str, step: Literal[-1, 1]) -> str | None:
+        """See the port."""
+        for version in self._state.messages.get(id, ())[-1:]:
+            place = (version.message.session_id, version.message.sequence + step)
+            for other, versions in self._state.messages.items():
+                message = versions[-1].message
+                if (message.session_id, message.sequence) == place:
+                    return other
+        return None
+
     def external_ids(self, session_id: str, ids: Sequence[str]) -> set[str]:
         """See the port."""
         firsts = (versions[0].message for versions in self._state.messages.values())
@@ -196,6 +212,11 @@ class Records:
         at = micros_or_none(as_of)
         then = [v.message for v in versions if self._state.items[v.item].is_valid(at)]
         return then[-1] if then else None
+
+    def _wording(self, version: MessageVersion) -> Wording:
+        item = self._state.items[version.item]
+        end = None if item.valid_to == NEVER else instant(item.valid_to)
+        return Wording(version.message, instant(item.valid_from), end)
 
     def _version(self, version: MemoryVersion) -> Version:
         """Return a version as it stood while it was valid."""

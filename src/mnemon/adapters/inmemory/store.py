@@ -9,12 +9,12 @@ from datetime import UTC
 from typing import TYPE_CHECKING
 
 from mnemon.adapters.crypto.plain import PlainCipher
+from mnemon.adapters.inmemory.purging import Purging
 from mnemon.adapters.inmemory.reads import Records
 from mnemon.adapters.inmemory.search import Search
 from mnemon.adapters.inmemory.state import OwnerState
-from mnemon.adapters.inmemory.writes import Writer
 from mnemon.adapters.sql.sealing import Sealing
-from mnemon.errors import StoreUnavailable, WrongEmbeddingModel
+from mnemon.errors import OwnerErased, StoreUnavailable, WrongEmbeddingModel
 from mnemon.ports.store import StoreMeta
 
 if TYPE_CHECKING:
@@ -38,13 +38,13 @@ class InMemorySnapshot(Search, Records):
         return self._searched.counter
 
 
-class InMemoryTransaction(Search, Writer):
+class InMemoryTransaction(Search, Purging):
     """A `Transaction` of the reference store. Its searches answer from the state at its begin."""
 
     def __init__(self, state: OwnerState, sealing: Sealing, dimension: int | None) -> None:
         """Take the state to begin with."""
         Search.__init__(self, state)
-        Writer.__init__(self, state, sealing, dimension)
+        Purging.__init__(self, state, sealing, dimension)
 
     @property
     def counter(self) -> int:
@@ -59,6 +59,7 @@ class InMemoryStore:
         """Begin with nothing."""
         self._busy_timeout_s = busy_timeout_s
         self._states: dict[str, OwnerState] = {}
+        self._erased: set[str] = set()
         self._locks: dict[str, threading.Lock] = {}
         self._lock = threading.Lock()
         self._meta = StoreMeta(1, None, None, PlainCipher.name, 1)
@@ -83,6 +84,8 @@ class InMemoryStore:
         """See the port."""
         with self._locked(owner_id):
             self._refuse_if_closed()
+            if owner_id in self._erased:
+                raise OwnerErased(owner_id)
             sealing = Sealing(PlainCipher().of(owner_id, 0), owner_id)
             transaction = InMemoryTransaction(self._state(owner_id), sealing, self._meta.dimension)
             yield transaction
@@ -127,6 +130,29 @@ class InMemoryStore:
         """See the port."""
         self._refuse_if_closed()
         return sorted(self._states)
+
+    def erase(self, owner_id: str, at: datetime) -> bool:
+        """See the port."""
+        del at
+        with self._locked(owner_id):
+            self._refuse_if_closed()
+            self._erased.add(owner_id)
+            return self._states.pop(owner_id, None) is not None
+
+    def is_erased(self, owner_id: str) -> bool:
+        """See the port."""
+        return owner_id in self._erased
+
+    def readmit(self, owner_id: str) -> bool:
+        """See the port."""
+        with self._locked(owner_id):
+            was_erased = owner_id in self._erased
+            self._erased.discard(owner_id)
+            return was_erased
+
+    def settle(self) -> bool:
+        """See the port: nothing is kept anywhere else."""
+        return True
 
     def close(self) -> None:
         """See the port."""

@@ -59,8 +59,17 @@ class Connection:
 
     __slots__ = ("_raw", "path")
 
-    def __init__(self, path: Path, busy_timeout_s: float, *, read_only: bool = False) -> None:
+    def __init__(
+        self, path: Path, busy_timeout_s: float, *, read_only: bool = False, alone: bool = False
+    ) -> None:
         """Open the file, making it where there is none.
+
+        Args:
+            path: The file.
+            busy_timeout_s: For how long to wait for locks.
+            read_only: Neither make nor write it.
+            alone: Nobody else has it open: take no locks, and make no files beside it. Only to
+                read.
 
         Raises:
             StoreUnavailable: It can't be opened.
@@ -70,8 +79,11 @@ class Connection:
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         if read_only:
             flags = apsw.SQLITE_OPEN_READONLY
+        name = str(path)
+        if alone:
+            name, flags = f"{path.absolute().as_uri()}?immutable=1", flags | apsw.SQLITE_OPEN_URI
         try:
-            self._raw = apsw.Connection(str(path), flags=flags, statementcachesize=200)
+            self._raw = apsw.Connection(name, flags=flags, statementcachesize=200)
             self._raw.set_busy_timeout(round(busy_timeout_s * 1000))
             for pragma in _PRAGMAS:
                 self._raw.execute(pragma)
@@ -206,18 +218,24 @@ class Connections:
         An error in the block, or in committing, undoes all that was written in it.
         """
         started = monotonic()
-        self._check_process()
-        if not self._write_lock.acquire(timeout=self._busy_timeout_s):
-            raise StoreUnavailable(
-                f"{self.path} is locked by another writer", monotonic() - started
-            )
-        try:
-            connection = self._open_writer()
+        with self.idle_writer() as connection:
             connection.begin_writing(self._busy_timeout_s - (monotonic() - started))
             try:
                 yield connection
             finally:
                 connection.roll_back()
+
+    @contextmanager
+    def idle_writer(self) -> Iterator[Connection]:
+        """Lend the writer without a transaction, for what can't be done within one."""
+        self._check_process()
+        started = monotonic()
+        if not self._write_lock.acquire(timeout=self._busy_timeout_s):
+            raise StoreUnavailable(
+                f"{self.path} is locked by another writer", monotonic() - started
+            )
+        try:
+            yield self._open_writer()
         finally:
             self._write_lock.release()
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import apsw
 
 from mnemon.adapters.sql.rows import message_of, open_name
 from mnemon.adapters.sql.values import (
     NEVER,
+    find_id,
     find_ids,
     instant,
     instant_or_none,
     micros,
     pack_id,
+    unpack_id,
 )
 from mnemon.domain.messages import Message, Participant, Role, Session
+from mnemon.ports.removal import Wording
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -83,6 +86,28 @@ class MessageRecords:
         first = {row[0]: row for row in reversed(rows)}.values()
         said = {m.id: replace(m, version=newest[pack_id(m.id)]) for m in self._messages(first)}
         return [said[id_] for id_ in ids if id_ in said]
+
+    def wordings(self, ids: Sequence[str]) -> dict[str, list[Wording]]:
+        """See the port."""
+        packed = find_ids(ids)
+        if not packed:
+            return {}
+        rows = self._every_version(_PICKED, "", [apsw.carray(packed), self._owner])
+        found: dict[str, list[Wording]] = {}
+        for message, row in zip(self._messages(rows), rows, strict=True):
+            wording = Wording(message, instant(row[10]), instant_or_none(row[11]))
+            found.setdefault(message.id, []).append(wording)
+        return found
+
+    def adjacent(self, id: str, step: Literal[-1, 1]) -> str | None:
+        """See the port."""
+        row = self._connection.row(
+            "SELECT n.id FROM messages AS m CROSS JOIN messages AS n"
+            " ON n.owner_id = m.owner_id AND n.session = m.session AND n.sequence = m.sequence + ?"
+            " WHERE m.owner_id = ? AND m.id = ?",
+            (step, self._owner, find_id(id)),
+        )
+        return unpack_id(row[0]) if row else None
 
     def _picked(self, ids: Sequence[bytes], as_of: datetime | None = None) -> list[Message]:
         """Return messages in the order they were stored."""

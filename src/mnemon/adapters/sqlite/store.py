@@ -13,6 +13,7 @@ from mnemon.adapters.sql.sealing import Sealing
 from mnemon.adapters.sql.search import Search
 from mnemon.adapters.sql.values import find_id, micros
 from mnemon.adapters.sqlite.connections import Connection, Connections
+from mnemon.adapters.sqlite.erasing import OwnerErasing, refuse_erased
 from mnemon.adapters.sqlite.indexing import Tables
 from mnemon.adapters.sqlite.opening import prepare
 from mnemon.adapters.sqlite.owner_row import OwnerRow, read_owner
@@ -114,7 +115,7 @@ class SqliteTransaction(Searching, Writer):
         Writer.__init__(self, connection, sealing, owner)
 
 
-class SqliteStore:
+class SqliteStore(OwnerErasing):
     """A `Store` in one SQLite file."""
 
     def __init__(self, connections: Connections, cipher: Cipher, index_cache_bytes: int) -> None:
@@ -185,6 +186,7 @@ class SqliteStore:
         with self._connections.writing() as connection, ExitStack() as readers:
             owner = read_owner(connection, owner_id)
             if not owner.number:
+                refuse_erased(connection, self._cipher, owner_id)
                 owner = replace(owner, key_version=self._cipher.version(owner_id))
             sealing = self._sealing(owner_id, owner)
 

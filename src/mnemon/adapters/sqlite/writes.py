@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mnemon.adapters.sqlite.memory_changes import MemoryChanges
-from mnemon.adapters.sqlite.message_changes import MessageChanges
+from mnemon.adapters.sqlite.purging import Purging
 
 
-class Writer(MemoryChanges, MessageChanges):
+class Writer(MemoryChanges, Purging):
     """The changing half of a transaction."""

@@ -1,0 +1,112 @@
+"""Removing memories and messages for good."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from mnemon.adapters.inmemory.state import MemoryVersion, MessageVersion
+from mnemon.adapters.inmemory.writes import Writer
+from mnemon.errors import InvalidInput, NotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mnemon.domain.messages import Message
+    from mnemon.ports.store import IndexEntry
+
+
+class Purging(Writer):
+    """The ways to remove for good."""
+
+    def purge(self, ids: Sequence[str]) -> None:
+        """See the port."""
+        state = self._state
+        gone = {id_ for id_ in ids if id_ in state.memories or id_ in state.messages}
+        sessions = {
+            state.messages[id_][-1].message.session_id for id_ in gone if id_ in state.messages
+        }
+        with self._change(changes=bool(gone)):
+            for id_ in gone:
+                state.memories.pop(id_, None)
+                state.messages.pop(id_, None)
+            state.items = {n: i for n, i in state.items.items() if i.record_id not in gone}
+            state.events = tuple(each for each in state.events if each.record_id not in gone)
+            state.links = {
+                link: None
+                for link in state.links
+                if gone.isdisjoint((link.source_id, link.target_id))
+            }
+            for id_, versions in state.memories.items():
+                state.memories[id_] = tuple(_letting_go(version, gone) for version in versions)
+            for name in sessions:
+                self._recount(name)
+
+    def reword(self, id: str, wordings: Sequence[tuple[Message, IndexEntry]]) -> None:
+        """See the port."""
+        with self._change():
+            if not wordings:
+                raise InvalidInput("wordings", "of a message there must be one at least")
+            old = {version.message.version: version for version in self._message_versions(id)}
+            kept = sorted(wordings, key=lambda pair: pair[0].version)
+            if not old.keys() >= {message.version for message, _ in kept}:
+                raise NotFound("message", id)
+            times = {v: self._state.items[version.item] for v, version in old.items()}
+            self._state.items = {
+                number: item
+                for number, item in self._state.items.items()
+                if item.record_id != id or item.kind is not None
+            }
+            self._state.messages[id] = tuple(
+                self._wording_of(message, entry, old, (time.valid_from, time.valid_to))
+                for message, entry in kept
+                for time in (times[message.version],)
+            )
+
+    def _wording_of(
+        self,
+        message: Message,
+        entry: IndexEntry,
+        old: dict[int, MessageVersion],
+        valid: tuple[int, int],
+    ) -> MessageVersion:
+        place = old[message.version].message
+        said = replace(
+            message,
+            id=place.id,
+            session_id=place.session_id,
+            sequence=place.sequence,
+            external_id=place.external_id,
+        )
+        number = self._add_message(said, entry, valid[0])
+        self._state.items[number] = replace(self._state.items[number], valid_to=valid[1])
+        return MessageVersion(said, number)
+
+    def _recount(self, name: str) -> None:
+        """Count a session's messages again; its place among the sessions stays."""
+        left = [
+            versions[-1].message
+            for versions in self._state.messages.values()
+            if versions[-1].message.session_id == name
+        ]
+        session = replace(
+            self._state.sessions[name],
+            messages=len(left),
+            first_at=left[0].at if left else None,
+            last_at=left[-1].at if left else None,
+        )
+        if not left:
+            session = replace(session, first_item=None, ended_at=None)
+        self._state.sessions[name] = session
+
+
+def _letting_go(version: MemoryVersion, gone: set[str]) -> MemoryVersion:
+    memory = version.memory
+    return replace(
+        version,
+        memory=replace(
+            memory,
+            sources=tuple(source for source in memory.sources if source.id not in gone),
+            superseded_by=None if memory.superseded_by in gone else memory.superseded_by,
+        ),
+    )

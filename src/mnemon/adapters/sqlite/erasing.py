@@ -1,0 +1,115 @@
+"""Removing an owner for good, and keeping that it was done."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from mnemon.adapters.sql.values import micros
+from mnemon.errors import OwnerErased
+from mnemon.ports.cipher import KeyChanging
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from mnemon.adapters.sqlite.connections import Connection, Connections
+    from mnemon.ports.cipher import Cipher
+
+_log = logging.getLogger(__name__)
+
+OWNED = (
+    "sessions",
+    "participants",
+    "messages",
+    "message_versions",
+    "memories",
+    "versions",
+    "items",
+    "passages",
+    "terms",
+    "tags",
+    "derived",
+    "links",
+    "events",
+    "base_memories",
+    "procedural",
+)
+"""The tables whose rows are an owner's, by number."""
+
+
+class OwnerErasing:
+    """The half of a SQLite store that erases owners."""
+
+    _connections: Connections
+    _cipher: Cipher
+
+    def erase(self, owner_id: str, at: datetime) -> bool:
+        """See the port."""
+        with self._connections.writing() as connection:
+            was_there = erase_rows(connection, owner_id)
+            connection.run(
+                "INSERT INTO tombstones (digest, erased_at) VALUES (?, ?) ON CONFLICT DO NOTHING",
+                (self._cipher.tombstone(owner_id), micros(at)),
+            )
+            connection.run("COMMIT")
+        # After the commit: a failure in between leaves a key that opens nothing here, and that
+        # erasing once more removes. The other way round, rows would be left that never open.
+        if isinstance(self._cipher, KeyChanging):
+            self._cipher.erase(owner_id)
+        return was_there
+
+    def is_erased(self, owner_id: str) -> bool:
+        """See the port."""
+        with self._connections.reading() as connection:
+            return has_tombstone(connection, self._cipher, owner_id)
+
+    def readmit(self, owner_id: str) -> bool:
+        """See the port."""
+        with self._connections.writing() as connection:
+            lifted = connection.run(
+                "DELETE FROM tombstones WHERE digest = ?", (self._cipher.tombstone(owner_id),)
+            )
+            connection.run("COMMIT")
+        return bool(lifted)
+
+    def settle(self) -> bool:
+        """See the port: empties the write-ahead log, which holds pages as they were before."""
+        with self._connections.idle_writer() as connection:
+            (busy, *_) = connection.row("PRAGMA wal_checkpoint(TRUNCATE)") or (0,)
+        if busy:
+            _log.warning("the write-ahead log is in use: what was removed is still in it")
+        return not busy
+
+
+def refuse_erased(connection: Connection, cipher: Cipher, owner_id: str) -> None:
+    """Refuse to write for an owner who has nothing and was erased.
+
+    Raises:
+        OwnerErased: The owner was.
+    """
+    if has_tombstone(connection, cipher, owner_id):
+        raise OwnerErased(owner_id)
+
+
+def has_tombstone(connection: Connection, cipher: Cipher, owner_id: str) -> bool:
+    """Return whether an owner was erased."""
+    digest = cipher.tombstone(owner_id)
+    return bool(connection.row("SELECT 1 FROM tombstones WHERE digest = ?", (digest,)))
+
+
+def erase_rows(connection: Connection, owner_id: str) -> bool:
+    """Delete all rows of an owner within a transaction; return whether there were any."""
+    row = connection.row("SELECT owner_id FROM owners WHERE name = ?", (owner_id,))
+    for statement in _by_name():
+        connection.run(statement, (owner_id,))
+    if row is None:
+        return False
+    for table in (*OWNED, "owners"):
+        connection.run(f"DELETE FROM {table} WHERE owner_id = ?", row)
+    return True
+
+
+def _by_name() -> Iterable[str]:
+    yield "DELETE FROM idempotency WHERE scope = ?"
+    yield "DELETE FROM api_keys WHERE owner = ?"

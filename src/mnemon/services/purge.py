@@ -1,0 +1,237 @@
+"""Removing for good: one memory or message, or everything of an owner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from mnemon.domain.memories import Action, Event, Memory
+from mnemon.errors import InvalidInput, NotFound
+from mnemon.policies import arguments, ids
+from mnemon.policies.folding import without
+from mnemon.services.indexing import Text, in_window
+from mnemon.services.remains import messages_of, said_by
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from mnemon.domain.messages import Message
+    from mnemon.ports.removal import Wording
+    from mnemon.ports.store import IndexEntry, Snapshot, Transaction
+    from mnemon.services.access import Access
+    from mnemon.services.indexing import Indexer
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """What a purge has removed for good.
+
+    Attributes:
+        memories: Ids of the memories that are gone.
+        messages: Ids of the messages that are gone, or lost a sentence in all their versions.
+        settled: Whether the store's own logs hold nothing of it either. False where somebody
+            was reading them for too long; the next purge, or the last to close the store,
+            finishes it.
+    """
+
+    memories: tuple[str, ...]
+    messages: tuple[str, ...]
+    settled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """What erasing an owner has done.
+
+    Attributes:
+        owner_id: Who.
+        settled: See `Purged`.
+    """
+
+    owner_id: str
+    settled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is to be removed.
+
+    Attributes:
+        memories: Ids of memories.
+        messages: The messages that change: the versions left of each, none where it goes whole.
+        windows: The messages just after those, whose keywords come in part from them.
+    """
+
+    memories: tuple[str, ...]
+    messages: Mapping[str, Sequence[Wording]]
+    windows: Mapping[str, Sequence[Wording]]
+
+    @property
+    def gone(self) -> list[str]:
+        """All ids that go."""
+        return [*self.memories, *(id_ for id_, left in self.messages.items() if not left)]
+
+    @property
+    def left(self) -> dict[str, Sequence[Wording]]:
+        """The versions of all messages that are to be indexed anew."""
+        changed = {id_: left for id_, left in self.messages.items() if left}
+        return {**self.windows, **changed}
+
+
+class Purging:
+    """Removes for good, under the owner's lock."""
+
+    def __init__(self, access: Access, indexer: Indexer) -> None:
+        """Use these."""
+        self._access = access
+        self._indexer = indexer
+
+    def purge(self, owner_id: str, id: str | None, key: str | None) -> Purged:
+        """Remove a memory, or a message, for good, with what it came from or gave rise to.
+
+        It reaches what `Changing.forget` reaches, and the earlier versions of it; what is
+        forgotten can be purged too. Of other memories that came from it the source is lost.
+
+        Raises:
+            Disabled: Memory is switched off.
+            InvalidInput: Not just one of `id` and `key` is given.
+            NotFound: The owner has no such memory or message.
+        """
+        self._access.check_enabled()
+        if (id is None) == (key is None):
+            raise InvalidInput("id", "give either an id or a key")
+        now = self._access.clock.now()
+        store = self._access.store
+        with store.read(owner_id) as known:
+            plan = _plan(known, _target(known, id, key), now)
+            self._indexer.entries(list(_texts(plan.left)), known)  # before the lock is taken
+        with store.write(owner_id) as tx:
+            target = _target(tx, id, key)
+            plan = _plan(tx, target, now)
+            self._carry_out(tx, plan, now)
+        self._indexer.forget_recent()
+        return Purged(plan.memories, tuple(plan.messages), store.settle())
+
+    def erase(self, owner_id: str) -> Erased:
+        """Remove everything of an owner for good, and bar the owner's return.
+
+        Where memory is switched off too. Doing it again is no error.
+
+        Raises:
+            NotFound: The owner has nothing, and never was erased.
+        """
+        arguments.name(owner_id, "owner")
+        store = self._access.store
+        if not store.is_erased(owner_id) and owner_id not in store.owners():
+            raise NotFound("owner", owner_id)
+        store.erase(owner_id, self._access.clock.now())
+        self._indexer.forget_recent()
+        return Erased(owner_id, store.settle())
+
+    def readmit(self, owner_id: str) -> None:
+        """Let an erased owner begin again, with nothing.
+
+        Raises:
+            NotFound: The owner was not erased.
+        """
+        if not self._access.store.readmit(arguments.name(owner_id, "owner")):
+            raise NotFound("erased owner", owner_id)
+
+    def _carry_out(self, tx: Transaction, plan: _Plan, now: datetime) -> None:
+        left = plan.left
+        entries = iter(self._indexer.entries(list(_texts(left)), tx))
+        bare = {
+            id_: [(wording, next(entries)) for wording in wordings]
+            for id_, wordings in left.items()
+        }
+        before = {id_: self._before(tx, id_, plan) for id_ in left}
+        tx.purge(plan.gone)
+        for id_, pairs in bare.items():
+            tx.reword(
+                id_,
+                [
+                    (wording.message, in_window(entry, self._window(wording, before[id_])))
+                    for wording, entry in pairs
+                ],
+            )
+        tx.record([Event(id_, Action.PURGED, now, "user", 0) for id_ in plan.gone])
+
+    def _before(self, tx: Transaction, id_: str, plan: _Plan) -> Sequence[Wording]:
+        """Return what the message before one will have said in its versions."""
+        previous = tx.adjacent(id_, -1)
+        if previous is None:
+            return ()
+        if previous in plan.messages:
+            return plan.messages[previous]
+        return tx.wordings([previous]).get(previous, ())
+
+    def _window(self, wording: Wording, before: Sequence[Wording]) -> IndexEntry | None:
+        """Return the entry of what stood before a version: now, or when it was stored."""
+        for other in reversed(before):
+            if _is_seen_from(wording, other):
+                text = Text(other.message.content, other.message.speaker)
+                return self._indexer.keywords_only(text)
+        return None
+
+
+def _is_seen_from(wording: Wording, before: Wording) -> bool:
+    if wording.valid_to is None:
+        return before.valid_to is None
+    at = wording.valid_from
+    return before.valid_from <= at and (before.valid_to is None or at < before.valid_to)
+
+
+def _target(snapshot: Snapshot, id_: str | None, key: str | None) -> Memory | Message:
+    """Return what is to be purged, in whatever state."""
+    if key is not None:
+        keyed = snapshot.by_key(arguments.name(key, "key"))
+        if keyed is None:
+            raise NotFound("key", key)
+        return keyed
+    wanted = ids.parse(str(id_))
+    for memory in snapshot.memories([wanted]):
+        return memory
+    for message in snapshot.originals([wanted]):
+        return message
+    raise NotFound("memory", wanted)
+
+
+def _plan(snapshot: Snapshot, target: Memory | Message, now: datetime) -> _Plan:
+    messages: dict[str, Sequence[Wording]]
+    if isinstance(target, Memory):
+        memories = [target.id]
+        said = said_by(snapshot, target)
+        wordings = snapshot.wordings(messages_of(snapshot, target, now))
+        messages = {id_: list(_left(versions, said)) for id_, versions in wordings.items()}
+        messages = {id_: left for id_, left in messages.items() if left != wordings[id_]}
+    else:
+        memories = [memory.id for memory in _only_from(snapshot, target)]
+        messages = {target.id: ()}
+    return _Plan(tuple(memories), messages, _after(snapshot, messages))
+
+
+def _left(versions: Iterable[Wording], said: frozenset[str]) -> Iterator[Wording]:
+    """Yield the versions of a message without sentences, those that still say something."""
+    for wording in versions:
+        content = without(wording.message.content, said)
+        if content:
+            yield replace(wording, message=replace(wording.message, content=content))
+
+
+def _only_from(snapshot: Snapshot, message: Message) -> list[Memory]:
+    """Return the memories that have no other source than this message."""
+    derived = snapshot.derived([message.id]).get(message.id, [])
+    return [each for each in derived if {source.id for source in each.sources} == {message.id}]
+
+
+def _after(snapshot: Snapshot, changed: Mapping[str, object]) -> dict[str, Sequence[Wording]]:
+    """Return the messages that follow changed ones, unless they change themselves."""
+    found = (snapshot.adjacent(id_, 1) for id_ in changed)
+    return dict(snapshot.wordings([id_ for id_ in found if id_ and id_ not in changed]))
+
+
+def _texts(wordings: Mapping[str, Sequence[Wording]]) -> Iterator[Text]:
+    for versions in wordings.values():
+        for each in versions:
+            yield Text(each.message.content, each.message.speaker)

@@ -1,0 +1,90 @@
+"""An erased owner is gone from every byte and stays gone; nobody else notices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mnemon import Mnemon
+from mnemon.errors import NotFound, OwnerErased
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+
+SECRET = ["zyxglorp", "quobbish", "vremblin", "drunkel"]
+
+
+def fill(memory: Mnemon, owner: str) -> None:
+    for number in range(20):
+        memory.learn(f"I like number {number} best.", "I see.", owner=owner)
+    memory.remember("The gnome is called Zyxglorp", owner=owner, key="quobbish", tags=["vremblin"])
+    memory.learn("My dog is called Drunkel.", "Nice!", owner=owner, session="walks")
+
+
+def held(folder: Path, *words: str) -> list[str]:
+    found = b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
+    return [word for word in words if word.encode() in found.lower()]
+
+
+def test_no_byte_of_the_store_holds_what_an_erased_owner_had(tmp_path: Path) -> None:
+    with Mnemon.open(
+        tmp_path / "memory.db",
+        embedder=HashingEmbedder(),
+        tokens=WordCounter(),
+    ) as memory:
+        for owner in ("alice", "bob"):
+            fill(memory, owner)
+            memory.remember("Her own word is blorvint", owner="alice")
+        assert held(tmp_path, "blorvint", "zyxglorp") == ["blorvint", "zyxglorp"]
+        assert memory.erase("alice").settled
+        assert held(tmp_path, "blorvint", "alice", "zyxglorp") == ["zyxglorp"]
+        assert memory.erase("bob").settled
+        assert held(tmp_path, *SECRET) == []
+
+
+def test_an_erased_owner_is_nowhere_and_others_recall_as_before(memory: Mnemon) -> None:
+    for number in range(20):
+        memory.learn(f"I like number {number} best.", "I see.", owner="bob")
+    fill(memory, "alice")
+    before = memory.recall("which number?", owner="bob", touch=False)
+    history = [memory.history(one.id, owner="bob") for one in memory.list(owner="bob").memories]
+    assert memory.erase("alice").settled
+    assert memory.owners() == ["bob"]
+    assert memory.recall("gnome", owner="alice").memories == ()
+    assert memory.stats(owner="alice").messages == 0
+    assert memory.recall("which number?", owner="bob", touch=False) == before
+    listed = memory.list(owner="bob").memories
+    assert [memory.history(one.id, owner="bob") for one in listed] == history
+
+
+def test_nothing_is_stored_for_an_erased_owner_until_they_are_readmitted(memory: Mnemon) -> None:
+    stored = memory.remember("Lives in Oslo", owner="alice")
+    late = list(memory.export(owner="alice"))
+    memory.erase("alice")
+    for _ in range(2):
+        with pytest.raises(OwnerErased, match="readmit"):
+            memory.remember("Lives in Bergen", owner="alice")
+        with pytest.raises(OwnerErased):
+            memory.learn("I live in Bergen.", owner="alice")
+        with pytest.raises(OwnerErased):
+            memory.import_(late, owner="alice")
+        memory.erase("alice")
+    assert memory.owners() == []
+    memory.readmit("alice")
+    assert memory.list(owner="alice").total == 0
+    assert memory.remember("Lives in Bergen", owner="alice").id != stored.id
+    with pytest.raises(NotFound):
+        memory.readmit("alice")
+
+
+def test_who_was_never_there_cant_be_erased_by_mistake(memory: Mnemon) -> None:
+    with pytest.raises(NotFound):
+        memory.erase("alcie")
+    assert memory.remember("Lives in Oslo", owner="alcie").version == 1
+
+
+def test_a_recall_that_was_counted_too_late_does_not_bring_an_owner_back(memory: Mnemon) -> None:
+    memory.remember("Lives in Oslo", owner="alice")
+    memory.recall("Oslo", owner="alice")
+    memory.erase("alice")
+    memory.flush()
+    assert memory.owners() == []

@@ -1,0 +1,182 @@
+"""What is purged is gone from every byte, and nothing else is."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from mnemon import Memory, Message, Mnemon, OwnerMemory
+from mnemon.errors import InvalidInput, NotFound
+from mnemon.testing.clock import SettableClock
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+
+
+def held(folder: Path, *words: str) -> list[str]:
+    """Return which words stand in any byte of any file of a folder."""
+    found = b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
+    return [word for word in words if word.encode().lower() in found.lower()]
+
+
+def said(alice: OwnerMemory) -> str:
+    """Return all that recall says, of now and of all time."""
+    texts = [one.content for one in alice.recall("said", top_k=100, token_budget=99_999).memories]
+    for session in alice.sessions():
+        texts += [message.content for message in alice.messages(session.id)]
+    return "\n".join(texts)
+
+
+def test_a_purged_memory_is_nowhere_and_never_comes_back(alice: OwnerMemory) -> None:
+    stored = alice.remember("The alarm code is zyxglorp", key="alarm", tags=["home"])
+    alice.update(stored.id, "The alarm code is quobbish")
+    gone = alice.purge(stored.id)
+    assert (gone.memories, gone.settled) == ((stored.id,), True)
+    for door in (alice.get, alice.history, alice.restore, alice.purge):
+        with pytest.raises(NotFound):
+            door(stored.id)
+    assert alice.recall("alarm code").memories == ()
+    assert alice.list(state="all").total == 0
+    assert alice.stats().total_count == 0
+
+
+def test_what_was_forgotten_can_be_purged_and_its_message_keeps_the_rest(
+    alice: OwnerMemory, clock: SettableClock
+) -> None:
+    learned = alice.learn("I saw a heron. I live in Zyxglorpia. The river was cold.", "Nice!")
+    memory = next(one for one in learned.memories if "Zyxglorpia" in one.content)
+    then = clock.now()
+    clock.advance(timedelta(days=1))
+    alice.forget(memory.id)
+    assert "Zyxglorpia" in alice.recall("Zyxglorpia", as_of=then).memories[0].content
+    gone = alice.purge(memory.id)
+    assert gone.messages == (learned.messages[0].id,)
+    for as_of in (None, then):
+        found = alice.recall("Zyxglorpia heron river", as_of=as_of, top_k=9).memories
+        assert not [one for one in found if "Zyxglorpia" in one.content]
+        assert [one for one in found if "heron" in one.content]
+    left = alice.message(learned.messages[0].id)
+    assert left.content == "I saw a heron. The river was cold."
+
+
+def test_a_message_that_said_nothing_else_goes_whole_and_its_words_leave_the_next(
+    alice: OwnerMemory,
+) -> None:
+    learned = alice.learn("I prefer zyxglorp units.", "Noted, thanks.")
+    reply = learned.messages[1].id
+    assert reply in [one.id for one in alice.recall("zyxglorp", mode="keyword").memories]
+    gone = alice.purge(learned.memories[0].id)
+    assert gone.messages == (learned.messages[0].id,)
+    assert alice.recall("zyxglorp", mode="keyword").memories == ()
+    with pytest.raises(NotFound):
+        alice.restore(learned.messages[0].id)
+    assert [one.id for one in alice.messages()] == [reply]
+    assert alice.sessions()[0].messages == 1
+    assert alice.learn("And more").messages[0].sequence == 3
+
+
+def test_purging_a_message_takes_the_memories_that_only_it_gave_rise_to(
+    alice: OwnerMemory,
+) -> None:
+    first = alice.learn("I like tea.", session="s1")
+    second = alice.learn("I like tea.", session="s2")
+    assert alice.purge(first.messages[0].id).memories == ()
+    kept = alice.get(first.memories[0].id)
+    assert [source.id for source in kept.sources] == [second.messages[0].id]
+    assert alice.purge(second.messages[0].id).memories == (kept.id,)
+    with pytest.raises(NotFound):
+        alice.get(kept.id)
+
+
+def test_who_referred_to_a_purged_memory_lets_go_of_it(alice: OwnerMemory) -> None:
+    old, new = alice.remember("Lives in Oslo"), alice.remember("Lives in Bergen now")
+    alice.supersede(old.id, new.id)
+    alice.purge(new.id)
+    left = alice.get(old.id)
+    assert (left.superseded_by, left.state) == (None, "superseded")
+    restored = alice.restore(old.id)
+    assert isinstance(restored, Memory)
+
+
+def test_purging_needs_something_of_this_owner(memory: Mnemon, alice: OwnerMemory) -> None:
+    stored = alice.remember("Lives in Oslo", key="home")
+    for wrong in ({"key": "home"}, {"id": stored.id}):
+        with pytest.raises(NotFound):
+            memory.purge(owner="bob", **wrong)
+    with pytest.raises(InvalidInput):
+        alice.purge()
+    with pytest.raises(InvalidInput):
+        alice.purge(stored.id, key="home")
+    assert alice.purge(key="home").memories == (stored.id,)
+
+
+def test_what_is_left_is_recalled_as_if_the_purged_had_never_been(
+    memory: Mnemon, clock: SettableClock
+) -> None:
+    texts = [f"The {word} stands in the garden" for word in ("oak", "well", "bench", "gnome")]
+    for owner in ("alice", "bob"):
+        for text in texts:
+            memory.remember(text, owner=owner)
+            clock.advance(timedelta(minutes=1))
+        clock.advance(timedelta(minutes=-len(texts)))
+    extra = memory.remember("The garden has a zyxglorp", owner="alice")
+    memory.recall("garden", owner="alice")
+    memory.purge(extra.id, owner="alice")
+    for query in ("garden gnome", "where is the well", "zyxglorp"):
+        scores = [
+            [(one.content, one.score) for one in memory.recall(query, owner=owner).memories]
+            for owner in ("alice", "bob")
+        ]
+        assert scores[0] == scores[1]
+
+
+def plain(folder: Path) -> Mnemon:
+    """Open a store that is not encrypted, so that its bytes can be searched."""
+    return Mnemon.open(
+        folder / "memory.db",
+        embedder=HashingEmbedder(),
+        tokens=WordCounter(),
+    )
+
+
+def test_no_byte_of_the_store_holds_what_was_purged(tmp_path: Path) -> None:
+    with plain(tmp_path) as memory:
+        alice = memory.owner("alice")
+        for number in range(30):
+            alice.learn(f"I like number {number} best. Sentence {number} of many.", "I see.")
+        learned = alice.learn("I live in Zyxglorp. We walk at seven.", "What a name!")
+        assert learned.memories
+        noted = alice.remember("The cat is called Quobbish", key="cat", tags=["vremblin"])
+        alice.update(noted.id, "The cat is called Drunkel")
+        alice.log(
+            [Message("Bob", "the cat is called drunkel"), Message("Eve", "right")], session="s"
+        )
+        alice.recall("Zyxglorp Quobbish")
+        secret = ["zyxglorp", "quobbish", "drunkel", "vremblin"]
+        for one in (*learned.memories, noted):
+            alice.forget(one.id)
+        assert held(tmp_path, *secret) == secret
+        for one in (*learned.memories, noted):
+            assert alice.purge(one.id).settled
+        assert held(tmp_path, *secret) == []
+        assert "We walk at seven" in said(alice)
+    assert held(tmp_path, *secret) == []
+
+
+def test_a_purge_that_a_reader_delays_is_said_to_be_unsettled(tmp_path: Path) -> None:
+    with plain(tmp_path) as memory, plain(tmp_path) as other:
+        stored = memory.remember("The gnome is called Zyxglorp", owner="alice")
+        with other._parts.store.read("alice") as snapshot:
+            assert snapshot.memories([stored.id])
+            assert not memory.purge(stored.id, owner="alice").settled
+        assert memory._parts.store.settle()
+        assert held(tmp_path, "zyxglorp") == []
+
+
+def test_another_process_sees_that_something_was_purged(tmp_path: Path) -> None:
+    with plain(tmp_path) as here, plain(tmp_path) as there:
+        stored = here.remember("The gnome is called Zyxglorp", owner="alice")
+        kept = here.remember("The gnome wears a hat", owner="alice")
+        assert len(there.recall("gnome", owner="alice").memories) == 2
+        here.purge(stored.id, owner="alice")
+        assert [one.id for one in there.recall("gnome", owner="alice").memories] == [kept.id]

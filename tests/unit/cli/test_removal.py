@@ -1,0 +1,47 @@
+"""The commands that remove for good."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+
+def test_a_purged_memory_is_gone_for_good(mnemon: Any) -> None:
+    id_ = mnemon.json("remember", "Lives in Oslo", "--key", "home")["id"]
+    mnemon.ok("forget", id_)
+    assert mnemon.json("purge", id_, "--yes")["memories"] == [id_]
+    assert mnemon("restore", id_).code == 4
+    mnemon.ok("remember", "Lives in Bergen", "--key", "home")
+    assert "1 memory" in mnemon.ok("purge", "--key", "home", "--yes").out
+
+
+def test_purging_takes_an_id_or_a_key(mnemon: Any) -> None:
+    assert mnemon("purge", "--yes").code == 2
+    assert mnemon("purge", "x", "--key", "y", "--yes").code == 2
+
+
+@pytest.mark.parametrize("command", [("purge", "--key", "home"), ("erase", "--owner", "tester")])
+def test_without_somebody_to_ask_nothing_is_removed(mnemon: Any, command: tuple[str, ...]) -> None:
+    mnemon.ok("remember", "Lives in Oslo", "--key", "home")
+    answer = mnemon(*command)
+    assert answer.code == 2
+    assert "--yes" in answer.err
+    assert len(mnemon.json("list")["memories"]) == 1
+
+
+def test_an_erased_owner_is_gone_until_readmitted(mnemon: Any) -> None:
+    mnemon.ok("remember", "Lives in Oslo")
+    assert mnemon.json("erase", "--owner", "tester", "--yes")["owner_id"] == "tester"
+    assert mnemon.json("list")["memories"] == []
+    answer = mnemon("remember", "Lives in Bergen")
+    assert answer.code == 15
+    assert "--readmit" in answer.err
+    mnemon.ok("erase", "--owner", "tester", "--readmit")
+    mnemon.ok("remember", "Lives in Bergen")
+
+
+def test_whom_to_erase_must_be_said(mnemon: Any) -> None:
+    mnemon.ok("remember", "Lives in Oslo")
+    assert mnemon("erase", "--yes").code == 2
+    assert mnemon("erase", "--owner", "tesret", "--yes").code == 4
