@@ -11,8 +11,8 @@ from mnemon.policies import arguments, ids
 from mnemon.policies.folding import without
 from mnemon.services.indexing import Text, in_window
 from mnemon.services.remains import messages_of, remaining, said_by, went_with, withheld
-from mnemon.services.remember import checked_kind, end_of
-from mnemon.text.cleaning import clean
+from mnemon.services.remember import checked_kind, end_of, told
+from mnemon.services.screening import screened, screened_name, screened_tags
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -75,12 +75,15 @@ class Changing:
         now = self._access.clock.now()
         profile = self._access.profile(owner_id)
         end = end_of(expires_in, expires_at, now)
+        text, redactions = (
+            (None, 0) if content is None else screened(content, limit=profile.max_memory_chars)
+        )
         changes: dict[str, object] = {
-            "content": None if content is None else clean(content, limit=profile.max_memory_chars),
+            "content": text,
             "kind": None if kind is None else checked_kind(kind, profile),
             "importance": None if importance is None else arguments.share(importance, "importance"),
-            "key": None if key is None else arguments.name(key, "key"),
-            "tags": None if tags is None else arguments.tags(tags),
+            "key": None if key is None else screened_name(key, "key"),
+            "tags": None if tags is None else screened_tags(tags),
             "expires_at": end,
             "happened_at": None
             if happened_at is None
@@ -89,10 +92,15 @@ class Changing:
         wanted = {name: value for name, value in changes.items() if value is not None}
         if not wanted:
             raise InvalidInput("update", "nothing to change was given")
-        return self._write_update(owner_id, id_, wanted, now)
+        return self._write_update(owner_id, id_, wanted, now, told(redactions))
 
     def _write_update(
-        self, owner_id: str, id_: str, wanted: dict[str, object], now: datetime
+        self,
+        owner_id: str,
+        id_: str,
+        wanted: dict[str, object],
+        now: datetime,
+        details: dict[str, str],
     ) -> Memory:
         with self._access.store.read(owner_id) as known:
             text = wanted.get("content", _active(known, id_).content)
@@ -108,10 +116,8 @@ class Changing:
                 tx.revise(memory, entry)
             else:
                 tx.amend(memory)
-            changed = ",".join(sorted(wanted))
-            tx.record(
-                [Event(id_, Action.UPDATED, now, "user", memory.version, {"fields": changed})]
-            )
+            details = {"fields": ",".join(sorted(wanted)), **details}
+            tx.record([Event(id_, Action.UPDATED, now, "user", memory.version, details)])
             return memory
 
     def supersede(self, owner_id: str, old: str, new: str) -> Memory:

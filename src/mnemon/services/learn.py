@@ -11,8 +11,10 @@ from mnemon.errors import InvalidInput
 from mnemon.policies import arguments
 from mnemon.services.indexing import Text, in_window
 from mnemon.services.remember import Draft, Indexed, judged, near_memories, write_memory
+from mnemon.services.screening import screened_name
 from mnemon.text.cleaning import clean
 from mnemon.text.cues import cue_sentences
+from mnemon.text.screening import redact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,11 +42,13 @@ class Learned:
         messages: The messages stored, in order.
         memories: The memories learned of them, new or restated, in order.
         already: How many of the messages given were there before, by their external ids.
+        redactions: How many secrets were taken out of the messages that are new.
     """
 
     messages: tuple[Message, ...]
     memories: tuple[Memory, ...]
     already: int = 0
+    redactions: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,7 @@ class _Prepared:
     message: Message
     entry: IndexEntry
     drafts: tuple[tuple[Draft, Indexed], ...]
+    redactions: int
 
 
 class Learning:
@@ -75,7 +80,7 @@ class Learning:
             InvalidInput: A message can't be taken; the field says which.
         """
         self._access.check_enabled()
-        arguments.name(session_id, "session")
+        screened_name(session_id, "session")
         now = self._access.clock.now()
         profile = self._access.profile(owner_id)
         checked = [
@@ -93,7 +98,12 @@ class Learning:
             kept = [each for each in prepared if each.message.external_id not in late]
             stored = self._store_messages(tx, session_id, kept, now)
             memories = self._store_memories(tx, owner_id, kept, stored, now)
-        return Learned(tuple(stored), tuple(memories), already=len(checked) - len(stored))
+        return Learned(
+            tuple(stored),
+            tuple(memories),
+            already=len(checked) - len(stored),
+            redactions=sum(each.redactions for each in kept),
+        )
 
     def end_session(self, owner_id: str, session_id: str) -> None:
         """Mark a session as ended.
@@ -111,20 +121,26 @@ class Learning:
     def _prepare(
         self, messages: Sequence[Message], known: Snapshot, profile: Profile, now: datetime
     ) -> list[_Prepared]:
-        """Do what needs no lock: passages, keywords, vectors, and the drafts of memories."""
+        """Do what needs no lock: screening, passages, keywords, vectors, drafts of memories."""
+        redacted = [redact(message.content) for message in messages]
+        messages = [
+            replace(message, content=content)
+            for message, (content, _) in zip(messages, redacted, strict=True)
+        ]
         drafts = [self._drafts(message, profile) for message in messages]
         texts = [Text(message.content, message.speaker) for message in messages]
         flat = [Text(draft.content) for each in drafts for draft in each]
         entries = self._indexer.entries([*texts, *flat], known)
         rest = iter(entries[len(texts) :])
         prepared = []
-        for message, entry, own in zip(messages, entries, drafts, strict=False):
+        counts = [count for _, count in redacted]
+        for message, entry, own, count in zip(messages, entries, drafts, counts, strict=False):
             indexed = []
             for draft in own:
                 draft_entry = next(rest)
                 near = near_memories(known, draft_entry, profile, now)
                 indexed.append((draft, Indexed(draft_entry, near)))
-            prepared.append(_Prepared(message, entry, tuple(indexed)))
+            prepared.append(_Prepared(message, entry, tuple(indexed), count))
         return prepared
 
     def _drafts(self, message: Message, profile: Profile) -> tuple[Draft, ...]:
@@ -157,7 +173,7 @@ class Learning:
             message = replace(each.message, id=self._access.new_id(now), sequence=first + offset)
             pairs.append((message, in_window(each.entry, previous)))
             previous = each.entry
-        tx.log(session_id, pairs)
+        tx.log(session_id, pairs, at=now)
         return [message for message, _ in pairs]
 
     def _last_entry(self, tx: Transaction, session_id: str, first: int) -> IndexEntry | None:
@@ -188,12 +204,12 @@ class Learning:
 
 
 def _checked(message: object, owner_id: str, session_id: str, place: int, now: datetime) -> Message:
-    """Return a message as it is stored, but for id and sequence number."""
+    """Return a message as it is stored, but for id, sequence number, and secrets in it."""
     field = f"messages[{place}]"
     if not isinstance(message, Message):
         raise InvalidInput(field, f"must be a Message, not {type(message).__name__}")
     speaker = (
-        None if message.speaker is None else arguments.name(message.speaker, f"{field}.speaker")
+        None if message.speaker is None else screened_name(message.speaker, f"{field}.speaker")
     )
     external = message.external_id
     return replace(
@@ -202,7 +218,7 @@ def _checked(message: object, owner_id: str, session_id: str, place: int, now: d
         content=clean(message.content, field=f"{field}.content", limit=arguments.MAX_MESSAGE_CHARS),
         role=_role(message.role, speaker, owner_id, field),
         at=now if message.at is None else arguments.instant(message.at, f"{field}.at"),
-        external_id=None if external is None else arguments.name(external, f"{field}.external_id"),
+        external_id=None if external is None else screened_name(external, f"{field}.external_id"),
         session_id=session_id,
         version=1,
     )

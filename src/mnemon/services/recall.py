@@ -17,7 +17,7 @@ from mnemon.policies import arguments
 from mnemon.policies.budgeting import prompt_tokens
 from mnemon.policies.folding import sentence_keys
 from mnemon.services.candidates import Found, search
-from mnemon.text.cleaning import clean
+from mnemon.services.screening import screened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -44,7 +44,7 @@ class Request:
     """What is asked of recall, checked.
 
     Attributes:
-        text: The query; cleaned, at most 1,000 characters.
+        text: The query; without secrets, at most 1,000 characters.
         scope: What may be returned.
         top_k: At most so many results, 0..100.
         token_budget: They cost at most so much.
@@ -104,7 +104,7 @@ class Recalling:
             include_compressed=bool(include_compressed),
         )
         return Request(
-            text=shortened(clean(query, field="query")),
+            text=shortened(screened(query, field="query")[0]),
             scope=scope,
             top_k=arguments.count(top_k, "top_k", least=0, most=arguments.MAX_TOP_K),
             token_budget=arguments.count(token_budget, "token_budget", least=0),

