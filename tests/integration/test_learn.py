@@ -1,12 +1,13 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from mnemon import Message, Mnemon, OwnerMemory, Role
 from mnemon.config import load
 from mnemon.errors import Disabled, InvalidInput
+from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
 
 
@@ -123,3 +124,14 @@ def test_without_rag_there_is_no_context_but_recall_works() -> None:
         memory.remember("Drinks tea", owner="alice")
         assert memory.context("tea", owner="alice") == ""
         assert len(memory.recall("tea", owner="alice").memories) == 1
+
+
+def test_the_past_does_not_know_what_was_told_of_it_later(
+    alice: OwnerMemory, clock: SettableClock
+) -> None:
+    before = clock.now()
+    clock.advance(timedelta(days=1))
+    said = datetime(2020, 1, 1, tzinfo=UTC)
+    alice.log([Message("Bob", "The heron nested by the weir", at=said)], session="s")
+    assert len(alice.recall("heron").memories) == 1
+    assert alice.recall("heron", as_of=before).memories == ()

@@ -140,9 +140,7 @@ class PostingColumns(Protocol):
 class Ranking(Protocol):
     """A way to order results. Pure."""
 
-    def prepare(
-        self, text: str, participants: Sequence[Participant], now: datetime
-    ) -> Query:
+    def prepare(self, text: str, participants: Sequence[Participant], now: datetime) -> Query:
         """Return what to search for, given who has spoken and the instant of asking."""
         ...
 
