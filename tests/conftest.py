@@ -1,4 +1,4 @@
-"""What holds for every test: one thread for arithmetic, no network, Hypothesis's profiles."""
+"""What holds for every test: one thread, no network, a home of its own, Hypothesis's profiles."""
 
 import os
 
@@ -7,14 +7,25 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+import atexit
 import ipaddress
+import shutil
 import socket
 import sys
+import tempfile
 from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 
 import mnemon
+
+# No test reads or writes what is the user's own: configuration, stores, and above all keys.
+_HOME = tempfile.mkdtemp(prefix="mnemon-tests-")
+atexit.register(shutil.rmtree, _HOME, ignore_errors=True)
+for _variable in ("HOME", "USERPROFILE", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "LOCALAPPDATA"):
+    os.environ[_variable] = _HOME
+for _variable in [name for name in os.environ if name.startswith("MNEMON_KEY")]:
+    del os.environ[_variable]
 
 # A deadline or a "too slow" verdict measures the machine, not the code.
 settings.register_profile(

@@ -141,6 +141,7 @@ class AsyncMnemon:
 
     owners = _on_engine(Mnemon.owners)
     erase = _on_engine(Mnemon.erase)
+    rotate_key = _on_engine(Mnemon.rotate_key)
     readmit = _on_engine(Mnemon.readmit)
     flush = _on_engine(Mnemon.flush)
     remember = _on_engine(Mnemon.remember)

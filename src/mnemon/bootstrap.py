@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mnemon.adapters.clock import SystemClock
 from mnemon.adapters.embedders.callable import CallableEmbedder
 from mnemon.config import Loaded, Settings, load
+from mnemon.config.loading import user_folder
 from mnemon.config.paths import file_path
 from mnemon.errors import InvalidConfiguration, WrongEmbeddingModel
 from mnemon.owner import Services
@@ -20,6 +21,7 @@ from mnemon.services.change import Changing
 from mnemon.services.context import Contexts
 from mnemon.services.indexing import Indexer
 from mnemon.services.inspect import Inspecting
+from mnemon.services.keys import KeyRotation
 from mnemon.services.learn import Learning
 from mnemon.services.purge import Purging
 from mnemon.services.recall import Recalling
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from mnemon.adapters.crypto.ring import KeyRing
+    from mnemon.ports.cipher import Ciphers
     from mnemon.ports.clock import Clock
     from mnemon.ports.embedder import Embedder
     from mnemon.ports.store import Store
@@ -39,6 +43,9 @@ if TYPE_CHECKING:
     from mnemon.profiles.model import Profile
 
 IN_MEMORY = ":memory:"
+KEY = "MNEMON_KEY"
+"""The environment variable that holds the master key, or `passphrase:` and one."""
+
 _BYTES_PER_MB = 1 << 20
 
 
@@ -51,7 +58,7 @@ class Parts:
     touches: Touches
 
 
-def assemble(
+def assemble(  # noqa: PLR0913 - what `Mnemon.open` takes
     url: str | os.PathLike[str] | None,
     *,
     profile: str | None,
@@ -59,12 +66,13 @@ def assemble(
     clock: Clock | None,
     tokens: TokenCounter | None,
     config: Loaded | str | os.PathLike[str] | None,
+    ciphers: Ciphers | None = None,
 ) -> Parts:
     """Open a store and put the services around it; see `Mnemon.open`."""
     settings = _loaded(config, profile).settings
     clock = clock or SystemClock()
     chosen = _embedder(embedder, settings)
-    store = open_store(settings.store if url is None else _store_url(url), settings)
+    store = open_store(settings.store if url is None else _store_url(url), settings, ciphers)
     try:
         _check_model(store, chosen)
         touches = Touches(store, clock)
@@ -88,6 +96,7 @@ def _services(access: Access, indexer: Indexer, touches: Touches, settings: Sett
         contexts=Contexts(access, indexer, recalling, touches, enabled=settings.enable_rag),
         inspecting=Inspecting(access),
         transferring=Transferring(access, indexer),
+        keys=KeyRotation(access.store, indexer),
         purging=Purging(access, indexer),
     )
 
@@ -101,7 +110,7 @@ def profiles(settings: Settings) -> dict[str, Profile]:
     return {"standard": standard(own.decay_factor, fadings)}
 
 
-def open_store(url: str, settings: Settings) -> Store:
+def open_store(url: str, settings: Settings, ciphers: Ciphers | None = None) -> Store:
     """Open the store that a URL or path names.
 
     Raises:
@@ -109,9 +118,8 @@ def open_store(url: str, settings: Settings) -> Store:
         StoreUnavailable: It can't be opened.
         StoreDamaged: It is no store.
         StoreTooNew: A newer Mnemon wrote it.
+        KeyUnavailable: It is encrypted, and its key is missing or another.
     """
-    from mnemon.adapters.crypto.plain import PlainCipher
-
     if url == IN_MEMORY:
         from mnemon.adapters.inmemory.store import InMemoryStore
 
@@ -126,10 +134,59 @@ def open_store(url: str, settings: Settings) -> Store:
     path = file_path(rest if separator else url, "store")
     return SqliteStore.open(
         path,
-        cipher=PlainCipher(),
+        cipher=ciphers or open_ciphers(settings),
         busy_timeout_s=settings.busy_timeout_s,
         index_cache_bytes=settings.index_cache_mb * _BYTES_PER_MB,
     )
+
+
+def open_ciphers(settings: Settings) -> Ciphers:
+    """Return what new stores are encrypted with, and known ones are."""
+    from mnemon.adapters.crypto.configured import ConfiguredCiphers
+
+    return ConfiguredCiphers(open_ring(settings), encrypt=settings.enable_encryption)
+
+
+def open_ring(settings: Settings) -> KeyRing:
+    """Return the key ring; nothing is read or made yet.
+
+    Raises:
+        InvalidConfiguration: `MNEMON_KEY` is no key.
+    """
+    from mnemon.adapters.crypto.master import KeyFile, parsed
+    from mnemon.adapters.crypto.ring import KeyRing
+
+    file = user_folder() / file_path(settings.encryption_key_path, "encryption_key_path")
+    given = os.environ.get(KEY, "").strip()
+    source = parsed(given, KEY) if given else KeyFile(file)
+    return KeyRing(file.with_name(f"{file.name}.ring"), source)
+
+
+def reset_store(settings: Settings) -> list[Path]:
+    """Delete the store that is configured and its keys, and return the files that were there.
+
+    Raises:
+        InvalidConfiguration: The store is no file.
+        StoreDamaged: The file is not a store of Mnemon.
+        StoreUnavailable: It is being written to.
+    """
+    from mnemon.adapters.sqlite.deleting import delete_store
+
+    ring = open_ring(settings)
+
+    def forget(store_id: bytes) -> None:
+        if ring.path.exists():
+            ring.remove_store(store_id)
+
+    return delete_store(_store_path(settings.store), settings.busy_timeout_s, forget)
+
+
+def _store_path(url: str) -> Path:
+    """Return the file that a URL or path names."""
+    scheme, separator, rest = url.partition("://")
+    if url == IN_MEMORY or (separator and scheme != "sqlite"):
+        raise InvalidConfiguration("store", f"there is no file for {url}; give a file's path")
+    return file_path(rest if separator else url, "store")
 
 
 def _store_url(url: str | os.PathLike[str]) -> str:

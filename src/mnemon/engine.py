@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mnemon.domain.owners import Statistics
     from mnemon.domain.recall import Mode, RecallResult
     from mnemon.exchange.records import Record
+    from mnemon.ports.cipher import Ciphers
     from mnemon.ports.clock import Clock
     from mnemon.ports.embedder import Embedder
     from mnemon.ports.tokens import TokenCounter
@@ -52,6 +53,7 @@ class Mnemon:
         clock: Clock | None = None,
         tokens: TokenCounter | None = None,
         config: Loaded | str | PathLike[str] | None = None,
+        cipher: Ciphers | None = None,
     ) -> Self:
         """Open a store; a new one is made where there is none.
 
@@ -64,17 +66,26 @@ class Mnemon:
             tokens: Counts tokens; None: the local embedder's word pieces.
             config: A configuration file, or one loaded already; None: `mnemon.toml` where it
                 is found, and the environment.
+            cipher: What a store in a file is encrypted with; None: by the configuration. With
+                encryption, the first store makes the keys: back them up (`mnemon key backup`).
 
         Raises:
             InvalidConfiguration: A setting can't be taken.
             StoreUnavailable: The file can't be opened.
             StoreDamaged: The file is no store.
             StoreTooNew: A newer Mnemon wrote it.
+            KeyUnavailable: It is encrypted, and its key is missing or another.
             WrongEmbeddingModel: It was built with another embedder.
         """
         return cls(
             bootstrap.assemble(
-                url, profile=profile, embedder=embedder, clock=clock, tokens=tokens, config=config
+                url,
+                profile=profile,
+                embedder=embedder,
+                clock=clock,
+                tokens=tokens,
+                config=config,
+                ciphers=cipher,
             )
         )
 
@@ -108,6 +119,20 @@ class Mnemon:
             NotFound: The owner was not erased.
         """
         self._parts.services.purging.readmit(owner)
+
+    def rotate_key(self, owner: str) -> int:
+        """Encrypt everything of an owner with a new key, and destroy the one before.
+
+        Interrupted, everything can still be read; called again, it is finished.
+
+        Returns:
+            The version of the key that is in force now.
+
+        Raises:
+            Conflict: The store is not encrypted.
+            NotFound: The owner has nothing stored.
+        """
+        return self._parts.services.keys.rotate(owner)
 
     def flush(self) -> None:
         """Write what waits to be written: access counts."""

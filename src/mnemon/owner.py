@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mnemon.services.change import Changing, Forgotten
     from mnemon.services.context import Contexts
     from mnemon.services.inspect import Inspecting
+    from mnemon.services.keys import KeyRotation
     from mnemon.services.learn import Learned, Learning
     from mnemon.services.purge import Purged, Purging
     from mnemon.services.recall import Recalling
@@ -43,6 +44,7 @@ class Services:
     contexts: Contexts
     inspecting: Inspecting
     transferring: Transferring
+    keys: KeyRotation
     purging: Purging
 
 

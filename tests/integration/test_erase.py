@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mnemon import Mnemon
+from mnemon.adapters.crypto.plain import PlainCipher
 from mnemon.errors import NotFound, OwnerErased
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
 
@@ -30,6 +31,7 @@ def test_no_byte_of_the_store_holds_what_an_erased_owner_had(tmp_path: Path) -> 
         tmp_path / "memory.db",
         embedder=HashingEmbedder(),
         tokens=WordCounter(),
+        cipher=PlainCipher(),
     ) as memory:
         for owner in ("alice", "bob"):
             fill(memory, owner)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mnemon import Memory, Message, Mnemon, OwnerMemory
+from mnemon.adapters.crypto.plain import PlainCipher
 from mnemon.errors import InvalidInput, NotFound
 from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
@@ -136,6 +137,7 @@ def plain(folder: Path) -> Mnemon:
         folder / "memory.db",
         embedder=HashingEmbedder(),
         tokens=WordCounter(),
+        cipher=PlainCipher(),
     )
 
 

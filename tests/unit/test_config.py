@@ -64,7 +64,10 @@ def refused(text: str) -> InvalidConfiguration:
 
 
 def without_store(loaded: Loaded) -> Settings:
-    return dataclasses.replace(loaded.settings, store="")
+    """Return the settings without what depends on where the tests run."""
+    return dataclasses.replace(
+        loaded.settings, store="", encryption_key_path=Settings().encryption_key_path
+    )
 
 
 def test_with_nothing_set_every_value_is_its_default() -> None:
@@ -78,6 +81,26 @@ def test_the_default_store_is_in_the_users_data_folder(tmp_path: Path) -> None:
     store = Path(load().settings.store)
     assert store.parts[-2:] == ("mnemon", "memory.db")
     assert store.is_relative_to(tmp_path / "home")
+
+
+def test_the_default_key_is_in_the_users_configuration_folder(tmp_path: Path) -> None:
+    key = Path(load(written("[memory]")).settings.encryption_key_path)
+    assert key.name == "memory_encryption.key"
+    assert key.is_relative_to(tmp_path / "home")
+
+
+@pytest.mark.parametrize("env", [{}, {"MNEMON_ENCRYPTION_KEY_PATH": "keys/mine"}])
+def test_a_keys_relative_path_counts_from_the_configurations_folder(
+    tmp_path: Path, env: dict[str, str]
+) -> None:
+    file = written('[memory]\nencryption_key_path = "keys/mine"', str(tmp_path / "etc" / "m.toml"))
+    assert load(file, env).settings.encryption_key_path == str(tmp_path / "etc" / "keys" / "mine")
+
+
+def test_a_keys_relative_path_without_a_file_counts_from_the_users_folder(tmp_path: Path) -> None:
+    path = load(env={"MNEMON_ENCRYPTION_KEY_PATH": "mine"}).settings.encryption_key_path
+    assert Path(path).name == "mine"
+    assert Path(path).is_relative_to(tmp_path / "home")
 
 
 def test_the_sample_of_the_documentation_works_as_it_stands() -> None:
@@ -295,7 +318,7 @@ def test_what_is_in_force_has_every_setting_with_its_origin() -> None:
         6,
         "environment MNEMON_RAG_LIMIT",
     )
-    assert rows["enable_encryption"].note == "not in effect yet"
+    assert rows["chat.model"].note == "not in effect yet"
     assert rows["rag_threshold"].note == "companion only"
 
 

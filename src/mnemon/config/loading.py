@@ -22,6 +22,7 @@ ALL: Mapping[str, Setting] = {setting.name: setting for setting in settings_of(S
 """Every setting by its name, in the order of the documentation."""
 
 _PREFIX = "MNEMON_"
+_KEY_PATH = "encryption_key_path"
 _VARIABLES = {setting.variable: setting for setting in ALL.values()}
 _VARIABLES_TOO = {"MNEMON_MODEL": ALL["embedding.model"]}
 
@@ -83,6 +84,7 @@ def load(
     found |= _from_environment(env or {})
     found |= _from_arguments(overrides or {})
     found["store"] = _store(found.get("store"))
+    found[_KEY_PATH] = _key_path(found.get(_KEY_PATH), file)
     origins = {name: found[name].origin if name in found else "default" for name in ALL}
     return Loaded(_built(found), origins, file)
 
@@ -92,10 +94,15 @@ def find_file() -> Path | None:
     here = Path(FILE_NAME)
     if here.is_file():
         return here
+    users = user_folder() / FILE_NAME
+    return users if users.is_file() else None
+
+
+def user_folder() -> Path:
+    """Return the user's folder for configuration and keys."""
     from platformdirs import user_config_path
 
-    users = user_config_path("mnemon", appauthor=False) / FILE_NAME
-    return users if users.is_file() else None
+    return user_config_path("mnemon", appauthor=False)
 
 
 def default_store() -> Path:
@@ -180,6 +187,14 @@ def _store(found: _Found | None) -> _Found:
     if _is_url(store):
         return found
     return _Found(str(file_path(store, "store", found.origin)), found.origin)
+
+
+def _key_path(found: _Found | None, file: Path | None) -> _Found:
+    """Return where the master key is: apart from the store, wherever that is."""
+    if found is None or not found.value:
+        return _Found(str(user_folder() / str(ALL[_KEY_PATH].default)), "default")
+    folder = file.parent.absolute() if file is not None else user_folder()
+    return _Found(str(folder / file_path(found.value, _KEY_PATH, found.origin)), found.origin)
 
 
 def _against(file: Path, store: str, source: str) -> str:

@@ -151,8 +151,15 @@ class Settings:
     decay_factor: float = scalar(
         0.95, "what is left of a strength after a day", low=0.01, high=1.0, **_COMPANION
     )
-    enable_encryption: bool = scalar(True, "whether contents are encrypted", note=NOT_YET)
-    encryption_key_path: str = scalar("memory_encryption.key", "the file of the key", note=NOT_YET)
+    enable_encryption: bool = scalar(
+        True, "whether new stores are encrypted; what a store is, it stays"
+    )
+    encryption_key_path: str = scalar(
+        "memory_encryption.key",
+        "the file of the master key, made with the first store; `MNEMON_KEY` goes before it; a"
+        " relative path counts from the folder of the configuration",
+        default="`memory_encryption.key` in the user's configuration folder",
+    )
     embedding: Embedding = field(default_factory=Embedding)
     chat: Chat = field(default_factory=Chat)
     standard: Standard = field(default_factory=Standard)

@@ -20,7 +20,7 @@ def test_every_setting_is_shown_with_where_it_comes_from(
         "rag_limit": "environment MNEMON_RAG_LIMIT",
         "store": "argument",
     }
-    assert rows["enable_encryption"]["note"] == "not in effect yet"
+    assert rows["chat.model"]["note"] == "not in effect yet"
 
 
 def test_the_table_shows_the_same(mnemon: Any) -> None:

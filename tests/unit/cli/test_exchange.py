@@ -168,7 +168,7 @@ def test_what_comes_before_a_bad_conversation_is_kept_and_said(mnemon: Any) -> N
     answer = mnemon("import", "claude", file_of([*CLAUDE, {"uuid": "c2"}]))
     assert answer.code == 2
     assert answer.out == ""
-    stopped, problem = answer.err.splitlines()
+    *_, stopped, problem = answer.err.splitlines()  # before them, where the keys are
     assert stopped == "mnemon: stopped after 2 messages of 1 conversation, 1 memory; these are kept"
     assert "file.json:1: " in problem
     assert mnemon.json("stats")["messages"] == 2
@@ -196,8 +196,8 @@ def test_an_interrupted_import_keeps_whole_batches(
 
 def test_a_bad_line_stops_an_import_before_it_begins(mnemon: Any) -> None:
     answer = mnemon("import", "jsonl", file_of(LINES + "{"))
-    assert (answer.code, answer.err.count("\n")) == (2, 1)
-    assert "file.json:4" in answer.err
+    assert answer.code == 2
+    assert "file.json:4" in answer.err.splitlines()[-1]
     assert mnemon.json("stats")["messages"] == 0
 
 

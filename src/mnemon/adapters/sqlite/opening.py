@@ -67,7 +67,10 @@ def read_seal(path: Path, busy_timeout_s: float) -> Seal | None:
     """
     if not path.exists() or not path.stat().st_size:
         return None
-    connection = Connection(path, busy_timeout_s, read_only=True)
+    # A store that is open somewhere, or was not closed, has a log; without one, even reading
+    # would make it.
+    alone = not path.with_name(f"{path.name}-wal").exists()
+    connection = Connection(path, busy_timeout_s, read_only=True, alone=alone)
     try:
         # What a newer Mnemon wrote is refused elsewhere; here any schema will do.
         return _seal(connection) if _schema(connection, _ANY_SCHEMA) else None

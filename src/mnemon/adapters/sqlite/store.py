@@ -18,6 +18,7 @@ from mnemon.adapters.sqlite.indexing import Tables
 from mnemon.adapters.sqlite.opening import prepare
 from mnemon.adapters.sqlite.owner_row import OwnerRow, read_owner
 from mnemon.adapters.sqlite.reads import Records
+from mnemon.adapters.sqlite.resealing import Resealer
 from mnemon.adapters.sqlite.schema import MIGRATIONS
 from mnemon.adapters.sqlite.writes import Writer
 from mnemon.errors import WrongEmbeddingModel
@@ -33,7 +34,15 @@ if TYPE_CHECKING:
     from mnemon.domain.items import Span
     from mnemon.domain.recall import Scope
     from mnemon.ports.cipher import Cipher, Ciphers
-    from mnemon.ports.store import Items, Postings, Similarities, Snapshot, Transaction, Uses
+    from mnemon.ports.store import (
+        IndexEntry,
+        Items,
+        Postings,
+        Similarities,
+        Snapshot,
+        Transaction,
+        Uses,
+    )
 
     Integers = NDArray[np.int64]
 
@@ -199,6 +208,27 @@ class SqliteStore(OwnerErasing):
             transaction = SqliteTransaction(connection, sealing, owner, search_at_begin)
             yield transaction
             transaction.finish()
+
+    def key_version(self, owner_id: str) -> int:
+        """See `Resealing`."""
+        with self._connections.reading() as connection:
+            return read_owner(connection, owner_id).key_version
+
+    def reseal(
+        self, owner_id: str, version: int, entry: Callable[[str, str | None], IndexEntry]
+    ) -> None:
+        """See `Resealing`."""
+        with self._connections.writing() as connection:
+            owner = read_owner(connection, owner_id)
+            if not owner.number or owner.key_version >= version:
+                return
+            later = replace(owner, key_version=version)
+            sealings = self._sealing(owner_id, owner), self._sealing(owner_id, later)
+            Resealer(connection, owner.number, sealings).turn(entry)
+            connection.run(
+                "UPDATE owners SET key_version = ? WHERE owner_id = ?", (version, owner.number)
+            )
+            connection.run("COMMIT")
 
     def _sealing(self, owner_id: str, owner: OwnerRow) -> Sealing:
         return Sealing(self._cipher.of(owner_id, owner.key_version), owner_id)

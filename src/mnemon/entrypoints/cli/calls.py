@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mnemon.entrypoints.cli.notices import show_notices
 from mnemon.entrypoints.cli.options import COMMON, common_options
 from mnemon.entrypoints.cli.output import print_json
 from mnemon.entrypoints.cli.terminal import visible
@@ -94,6 +95,7 @@ def command(name: str, *, example: str) -> Callable[[Callable[..., None]], click
     def decorate(function: Callable[..., None]) -> click.Command:
         @click.pass_context
         def run(ctx: click.Context, /, **given: Any) -> None:
+            show_notices()
             function(Call(ctx.meta.get(COMMON, {}), ctx.obj or Configured()), **given)
 
         # Click lists options in the reverse of this order: its own before the common ones.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -35,6 +36,11 @@ class Wiring(Protocol):
     def counter(self, loaded: Loaded) -> TokenCounter:
         """Return the counter of tokens."""
         ...
+
+
+def passing(loaded: Loaded) -> Loaded:
+    """Return the settings for a store that is deleted at the end: its keys would outlive it."""
+    return replace(loaded, settings=replace(loaded.settings, enable_encryption=False))
 
 
 class Configured:

@@ -31,6 +31,8 @@ COMMANDS: Final = {
     "import": Entry("import_", "Take in conversations from a file of another program."),
     "export": Entry("export", "Write all memories and messages of an owner as JSON lines."),
     "erase": Entry("erase", "Remove everything of an owner for good."),
+    "key": Entry("key", "Back up, bring back or change the encryption keys."),
+    "reset": Entry("reset", "Delete the store and its keys, and start afresh."),
     "eval": Entry("eval_", "Measure how well the right messages are found in a data set."),
     "config": Entry("config", "Show the settings in force, and where they come from."),
 }

@@ -14,6 +14,7 @@ import click
 from mnemon.entrypoints.cli.calls import Call, command
 from mnemon.entrypoints.cli.output import console, print_json
 from mnemon.entrypoints.cli.replay import Asked, Replayed, Screen
+from mnemon.entrypoints.cli.wiring import passing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,7 +80,9 @@ def _stage(call: Call, conversation: DemoConversation) -> Iterator[_Stage]:
     owner = str(call.given.get("owner", conversation.owner))
     loaded = call.settings()
     with tempfile.TemporaryDirectory(prefix="mnemon-demo-") as folder:
-        store = None if "store" in call.given else Path(folder, "demo.db")
+        store = None
+        if "store" not in call.given:
+            store, loaded = Path(folder, "demo.db"), passing(loaded)
         with call.wiring.engine(loaded, store=store, clock=clock) as engine:
             yield _Stage(engine.owner(owner), clock)
 

@@ -15,6 +15,7 @@ from mnemon.entrypoints.cli.calls import Call, command
 from mnemon.entrypoints.cli.imports import chosen, conversations
 from mnemon.entrypoints.cli.output import console, print_json
 from mnemon.entrypoints.cli.progress import progress
+from mnemon.entrypoints.cli.wiring import passing
 from mnemon.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _measured(
     from mnemon.evals.runner import figures
     from mnemon.evals.runner import run as ask
 
-    loaded, clock = call.settings(), AskingClock()
+    loaded, clock = passing(call.settings()), AskingClock()
     embedder = call.wiring.embedder(loaded)
     with tempfile.TemporaryDirectory(prefix="mnemon-") as folder:
         store = Path(folder, "eval.db")

@@ -1,0 +1,38 @@
+"""Ciphers as the configuration wants them for new stores, and as known stores say."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from mnemon.adapters.crypto.plain import PlainCipher
+from mnemon.adapters.crypto.xchacha import KeyRingCiphers
+
+if TYPE_CHECKING:
+    from mnemon.adapters.crypto.ring import KeyRing
+    from mnemon.ports.cipher import Cipher
+
+_log = logging.getLogger(__name__)
+
+
+class ConfiguredCiphers:
+    """Encrypts new stores or not; what a store is, it stays."""
+
+    def __init__(self, ring: KeyRing, *, encrypt: bool) -> None:
+        """Take the ring, and whether new stores are encrypted."""
+        self._encrypted = KeyRingCiphers(ring)
+        self._encrypt = encrypt
+
+    def new(self) -> Cipher:
+        """See the port."""
+        return self._encrypted.new() if self._encrypt else PlainCipher()
+
+    def known(self, name: str, store_id: bytes, check: bytes) -> Cipher:
+        """See the port."""
+        is_plain = name == PlainCipher.name
+        if is_plain == self._encrypt:
+            _log.info(
+                "this store is %s, and stays so: enable_encryption is for new stores",
+                "not encrypted" if is_plain else "encrypted",
+            )
+        return PlainCipher() if is_plain else self._encrypted.known(name, store_id, check)

@@ -1,0 +1,239 @@
+"""Sealing and digesting everything of an owner with another key, within one transaction.
+
+Sealed values are opened and sealed again. Digests can't be turned back: what they stand for is
+found anew in the owner's texts, and a table of old and new digests, in memory, is applied to the
+rows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from mnemon.adapters.sql.rows import open_name, seal_name, speaker_digest
+from mnemon.adapters.sql.values import unpack_id
+from mnemon.adapters.sqlite.owner_row import stored_dimension
+from mnemon.errors import Conflict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from mnemon.adapters.sql.sealing import Sealing
+    from mnemon.adapters.sqlite.connections import Connection, Row
+    from mnemon.ports.store import IndexEntry
+
+    Entries = Callable[[str, str | None], IndexEntry]
+
+SEALED = {
+    "participants": ("name", "digest"),
+    "messages": ("content",),
+    "message_versions": ("content",),
+    "memories": ("key", "key_digest", "content", "summary", "tags"),
+    "versions": ("key", "content", "summary", "tags"),
+    "items": ("content",),
+    "passages": ("digest", "vector"),
+    "terms": ("term",),
+    "tags": ("tag",),
+    "events": ("details",),
+}
+"""The columns that are sealed, digested or hidden. Nothing writes to the two tables below yet."""
+
+UNUSED = ("base_memories", "procedural")
+
+_VECTORS = 4_096
+"""Vectors turned at a time: about 5 MB of them."""
+
+_READ = 1_000
+_FIELDS = ("key", "content", "summary", "tags")
+
+
+class Resealer:
+    """Turns one owner's rows from one key to another."""
+
+    def __init__(
+        self, connection: Connection, owner: int, sealings: tuple[Sealing, Sealing]
+    ) -> None:
+        """Take the writing connection, within its transaction, and the old and new sealing."""
+        self._connection = connection
+        self._owner = owner
+        self._old, self._new = sealings
+        self._digests: dict[bytes, bytes] = {}
+        self._terms: dict[bytes, bytes] = {}
+
+    def turn(self, entry: Entries) -> None:
+        """Turn everything.
+
+        Raises:
+            Conflict: A keyword or tag comes from none of the owner's texts.
+            StoreDamaged: Something does not open.
+        """
+        self._refuse_unused()
+        names = self._participants()
+        for table in ("messages", "message_versions"):
+            self._messages(table, names, entry)
+        for table in ("memories", "versions"):
+            self._memories(table, entry)
+        self._events()
+        self._vectors()
+        self._apply()
+
+    def _refuse_unused(self) -> None:
+        for table in UNUSED:
+            if self._connection.row(f"SELECT 1 FROM {table} WHERE owner_id = ?", (self._owner,)):
+                raise Conflict(f"this Mnemon cannot change the key of what is in {table}")
+
+    def _participants(self) -> dict[int, str | None]:
+        rows = self._connection.rows(
+            "SELECT number, name, role FROM participants WHERE owner_id = ?", (self._owner,)
+        )
+        names = {number: open_name(self._old, number, sealed) for number, sealed, _ in rows}
+        self._connection.run_many(
+            "UPDATE participants SET name = ?, digest = ? WHERE owner_id = ? AND number = ?",
+            [
+                (
+                    seal_name(self._new, number, names[number]),
+                    speaker_digest(self._new, names[number], role),
+                    self._owner,
+                    number,
+                )
+                for number, _, role in rows
+            ],
+        )
+        return names
+
+    def _messages(self, table: str, names: dict[int, str | None], entry: Entries) -> None:
+        for rows in self._rows(table, "rowid, id, version, speaker, content"):
+            changed = []
+            for row, packed, version, speaker, sealed in rows:
+                record = unpack_id(packed)
+                content = self._old.open(sealed, record, "content", version)
+                self._know(entry(content, names[speaker]))
+                changed.append((self._new.seal(content, record, "content", version), row))
+            self._connection.run_many(f"UPDATE {table} SET content = ? WHERE rowid = ?", changed)
+
+    def _memories(self, table: str, entry: Entries) -> None:
+        for rows in self._rows(table, f"rowid, id, version, {', '.join(_FIELDS)}"):
+            changed = []
+            for row, packed, version, *sealed in rows:
+                record = unpack_id(packed)
+                plain = {
+                    field: None if value is None else self._old.open(value, record, field, version)
+                    for field, value in zip(_FIELDS, sealed, strict=True)
+                }
+                self._know_memory(plain, entry)
+                again = (
+                    None if text is None else self._new.seal(text, record, field, version)
+                    for field, text in plain.items()
+                )
+                changed.append((*again, row))
+            assigned = ", ".join(f"{field} = ?" for field in _FIELDS)
+            self._connection.run_many(f"UPDATE {table} SET {assigned} WHERE rowid = ?", changed)
+
+    def _know_memory(self, plain: dict[str, str | None], entry: Entries) -> None:
+        self._know(entry(plain["content"] or "", None))
+        if plain["key"] is not None:
+            self._know_text("key", plain["key"])
+        if plain["tags"] is not None:
+            for tag in msgspec.json.decode(plain["tags"], type=list[str]):
+                self._know_text("tag", tag)
+
+    def _know(self, entry: IndexEntry) -> None:
+        """Keep the digests of a text, old and new."""
+        self._know_text("content", entry.content_key)
+        for passage in entry.passages:
+            if passage.digest is not None:
+                old = self._old.sign("passage", passage.digest)
+                self._digests[old] = self._new.sign("passage", passage.digest)
+            for term in passage.terms:
+                self._terms[self._old.term(term)] = self._new.term(term)
+
+    def _know_text(self, purpose: str, text: str) -> None:
+        self._digests[self._old.digest(purpose, text)] = self._new.digest(purpose, text)
+
+    def _events(self) -> None:
+        rows = self._connection.rows(
+            "SELECT number, record_id, details FROM events"
+            " WHERE owner_id = ? AND details IS NOT NULL",
+            (self._owner,),
+        )
+        changed = []
+        for number, packed, sealed in rows:
+            record = unpack_id(packed)
+            text = self._old.open(sealed, record, "event", number)
+            changed.append((self._new.seal(text, record, "event", number), self._owner, number))
+        self._connection.run_many(
+            "UPDATE events SET details = ? WHERE owner_id = ? AND number = ?", changed
+        )
+
+    def _vectors(self) -> None:
+        dimension = stored_dimension(self._connection) or 0
+        rowids = self._connection.rows(
+            "SELECT rowid FROM passages WHERE owner_id = ? AND vector IS NOT NULL", (self._owner,)
+        )
+        for some in _batches(rowids, _VECTORS):
+            vectors = [
+                self._one("SELECT vector FROM passages WHERE rowid = ?", each) for each in some
+            ]
+            hidden = self._new.hide(self._old.show(vectors, dimension))
+            self._connection.run_many(
+                "UPDATE passages SET vector = ? WHERE rowid = ?",
+                [(vector, row) for vector, (row,) in zip(hidden, some, strict=True)],
+            )
+
+    def _apply(self) -> None:
+        """Replace the digests in the rows."""
+        connection, owner = self._connection, (self._owner,)
+        connection.run("CREATE TEMP TABLE turned (old BLOB PRIMARY KEY, new BLOB NOT NULL)")
+        connection.run_many("INSERT INTO turned VALUES (?, ?)", self._digests.items())
+        connection.run_many(
+            "INSERT INTO turned VALUES (?, ?) ON CONFLICT DO NOTHING", self._terms.items()
+        )
+        for table, column in (("terms", "term"), ("tags", "tag")):
+            self._refuse_unknown(table, column)
+            connection.run(_TURN.format(table=table, column=column), owner)
+        # A memory's key, a content's digest and a passage's may stand for what was since
+        # removed; then they find nothing, as before.
+        for table, column in (("memories", "key_digest"), ("passages", "digest")):
+            connection.run(_TURN.format(table=table, column=column), owner)
+        connection.run(
+            "UPDATE items SET content = coalesce((SELECT new FROM temp.turned WHERE old = content),"
+            " x'') WHERE owner_id = ?",
+            owner,
+        )
+        connection.run("DROP TABLE temp.turned")
+
+    def _refuse_unknown(self, table: str, column: str) -> None:
+        unknown = self._one(
+            f"SELECT count(DISTINCT {column}) FROM {table} WHERE owner_id = ?"
+            f" AND {column} NOT IN (SELECT old FROM temp.turned)",
+            (self._owner,),
+        )
+        if unknown:
+            raise Conflict(
+                f"{unknown} digests in {table} come from none of the owner's texts: the key was"
+                " not changed"
+            )
+
+    def _rows(self, table: str, columns: str) -> Iterable[list[Row]]:
+        """Yield rows in batches; every batch is read before the one before is written."""
+        rowids = self._connection.rows(
+            f"SELECT rowid FROM {table} WHERE owner_id = ?", (self._owner,)
+        )
+        for some in _batches(rowids, _READ):
+            statement = f"SELECT {columns} FROM {table} WHERE rowid = ?"
+            yield [row for each in some for row in self._connection.rows(statement, each)]
+
+    def _one(self, statement: str, values: tuple[Any, ...]) -> Any:
+        (value,) = self._connection.row(statement, values) or (None,)
+        return value
+
+
+def _batches(rows: list[Row], size: int) -> Iterable[list[Row]]:
+    return (rows[start : start + size] for start in range(0, len(rows), size))
+
+
+_TURN = (
+    "UPDATE {table} SET {column} = (SELECT new FROM temp.turned WHERE old = {column})"
+    " WHERE owner_id = ? AND {column} IS NOT NULL"
+)

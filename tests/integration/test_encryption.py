@@ -1,0 +1,450 @@
+"""Encryption, from outside: what stands in the files, what opens, what stays the same."""
+
+from __future__ import annotations
+
+import random
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import apsw
+import pytest
+
+from mnemon import Mnemon
+from mnemon.adapters.crypto.master import KeyFile
+from mnemon.adapters.crypto.plain import PlainCipher
+from mnemon.adapters.crypto.ring import KeyRing
+from mnemon.adapters.crypto.xchacha import KeyRingCiphers
+from mnemon.adapters.sqlite.resealing import SEALED, UNUSED
+from mnemon.adapters.sqlite.schema import MIGRATIONS
+from mnemon.config import load
+from mnemon.domain.messages import Message, Role
+from mnemon.errors import Conflict, KeyUnavailable, StoreDamaged
+from mnemon.ports.cipher import Ciphers
+from mnemon.testing.clock import SettableClock
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+
+CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
+
+
+class Words:
+    """Made-up words, which stand in no program and no table by chance."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)  # noqa: S311 - the same in every run
+        self.all: list[str] = []
+
+    def word(self) -> str:
+        pairs = (self._random.choice(CONSONANTS) + self._random.choice(VOWELS) for _ in range(5))
+        self.all.append("".join(pairs))
+        return self.all[-1]
+
+    def text(self, length: int) -> str:
+        return " ".join(self.word() for _ in range(length))
+
+
+@pytest.fixture
+def ring(tmp_path: Path) -> KeyRing:
+    return KeyRing(tmp_path / "keys" / "key.ring", KeyFile(tmp_path / "keys" / "key"))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "data" / "memory.db"
+
+
+Opener = Callable[..., Mnemon]
+
+
+@pytest.fixture
+def opened(path: Path, ring: KeyRing, clock: SettableClock) -> Opener:
+    """Opens the store anew, as another process would."""
+
+    def open_(where: Path = path, cipher: Ciphers | None = None) -> Mnemon:
+        fresh = KeyRing(ring.path, ring.source)
+        return Mnemon.open(
+            where,
+            embedder=HashingEmbedder(),
+            clock=clock,
+            tokens=WordCounter(),
+            cipher=cipher or KeyRingCiphers(fresh),
+        )
+
+    return open_
+
+
+def fill(memory: Mnemon, words: Words, count: int, owner: str = "alice") -> None:
+    for n in range(count // 2):
+        memory.remember(
+            words.text(6),
+            owner=owner,
+            key=words.word() if n % 3 == 0 else None,
+            tags=[words.word()] if n % 2 else [],
+        )
+    said = [Message(words.word().capitalize(), words.text(8), Role.USER) for _ in range(count // 2)]
+    for start in range(0, len(said), 50):
+        memory.log(said[start : start + 50], owner=owner, session=f"s{start}")
+
+
+def bytes_of(folder: Path) -> dict[str, bytes]:
+    return {each.name: each.read_bytes() for each in sorted(folder.iterdir()) if each.is_file()}
+
+
+WORD = re.compile(rb"(?=((?:[bdfgklmnprstvz][aeiou]){5}))")
+
+
+def found_in(content: bytes, words: Iterable[str]) -> set[bytes]:
+    """Return which of the words stand in a content, in one byte a letter or in two."""
+    wanted = {word.encode() for word in words}
+    lowered = content.lower()
+    views = (lowered, lowered[::2], lowered[1::2])
+    return {match[1] for view in views for match in WORD.finditer(view)} & wanted
+
+
+def test_no_word_of_1000_memories_stands_in_any_file(opened: Opener, path: Path) -> None:
+    words = Words(1)
+    with opened() as memory:
+        fill(memory, words, 1_000)
+        first = memory.list(owner="alice").memories[0]
+        memory.update(first.id, owner="alice", content=words.text(6))
+        memory.forget(memory.list(owner="alice").memories[1].id, owner="alice")
+        source = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        copy = apsw.Connection(str(path.with_name("backup.db")))
+        with copy.backup("main", source, "main") as backup:
+            backup.step(-1)
+        copy.close()
+        source.close()
+        while_open = bytes_of(path.parent)
+    assert {"memory.db", "memory.db-wal", "memory.db-shm", "backup.db"} <= set(while_open)
+    files = {**while_open, **{f"closed {k}": v for k, v in bytes_of(path.parent).items()}}
+    assert [name for name, content in files.items() if found_in(content, words.all)] == []
+
+
+def test_the_same_search_finds_words_in_a_plain_store(opened: Opener, path: Path) -> None:
+    words = Words(1)
+    with opened(cipher=PlainCipher()) as memory:
+        fill(memory, words, 40)
+    assert len(found_in(path.read_bytes(), words.all)) == len(set(words.all))
+
+
+def test_recall_is_bit_for_bit_that_of_a_plain_store(opened: Opener, path: Path) -> None:
+    plain_path = path.with_name("plain.db")
+    results = []
+    for where, cipher in ((path, None), (plain_path, PlainCipher())):
+        words = Words(2)
+        with opened(where, cipher) as memory:
+            fill(memory, words, 300)
+        with opened(where, cipher) as memory:
+            asked = random.Random(3)  # noqa: S311
+            questions = [" ".join(asked.sample(words.all, 3)) for _ in range(200)]
+            results.append(
+                [
+                    [
+                        (one.content, one.score)
+                        for one in memory.recall(each, owner="alice", touch=False).memories
+                    ]
+                    for each in questions
+                ]
+            )
+    assert sum(map(len, results[0])) > 200
+    assert results[0] == results[1]
+
+
+def test_a_store_without_its_key_says_what_to_do_and_stays_as_it_is(
+    opened: Opener, path: Path, ring: KeyRing
+) -> None:
+    with opened() as memory:
+        memory.remember("The gate's code is 4711", owner="alice")
+    before = bytes_of(path.parent)
+    key = ring.path.with_suffix("")
+    for break_it in (
+        lambda: key.rename(key.with_name("away")),
+        lambda: key.write_text("ab" * 32),
+        lambda: ring.path.rename(ring.path.with_name("ring away")),
+    ):
+        break_it()
+        with pytest.raises(KeyUnavailable, match=r"mnemon key restore FILE.*mnemon reset"):
+            opened()
+        assert bytes_of(path.parent) == before
+    assert not ring.path.exists()
+
+
+def test_a_store_whose_log_is_not_emptied_keeps_every_byte_without_its_key(
+    opened: Opener, path: Path, ring: KeyRing, tmp_path: Path
+) -> None:
+    with opened() as memory:
+        memory.remember("The gate's code is 4711", owner="alice")
+        killed = tmp_path / "killed"
+        killed.mkdir()
+        for name in ("memory.db", "memory.db-wal"):
+            (killed / name).write_bytes(path.with_name(name).read_bytes())
+    before = bytes_of(killed)
+    ring.path.with_suffix("").unlink()
+    with pytest.raises(KeyUnavailable):
+        opened(killed / "memory.db")
+    after = bytes_of(killed)
+    assert {name: after[name] for name in before} == before
+
+
+def test_a_plain_store_stays_plain_and_an_encrypted_one_encrypted(
+    path: Path, clock: SettableClock
+) -> None:
+    def open_(*, encrypt: bool) -> Mnemon:
+        config = load(env={}, overrides={"enable_encryption": encrypt})
+        return Mnemon.open(
+            path, embedder=HashingEmbedder(), clock=clock, tokens=WordCounter(), config=config
+        )
+
+    with open_(encrypt=False) as memory:
+        memory.remember("The gate's code is 4711", owner="alice")
+        assert memory.stats(owner="alice").total_count == 1
+    with open_(encrypt=True) as memory:
+        assert memory.recall("gate", owner="alice").memories
+    assert b"4711" in path.read_bytes()
+
+
+def test_encryption_is_on_by_default(path: Path, clock: SettableClock) -> None:
+    options = {"embedder": HashingEmbedder(), "clock": clock, "tokens": WordCounter()}
+    with Mnemon.open(path, config=load(env={}), **options) as memory:  # type: ignore[arg-type]
+        memory.remember("The gate's code is 4711", owner="alice")
+    assert b"4711" not in path.read_bytes()
+
+
+def swapped(path: Path, statement: str) -> None:
+    with apsw.Connection(str(path)) as connection:
+        connection.execute(statement)
+
+
+MOVES = {
+    "another's": """UPDATE memories SET content =
+        (SELECT content FROM memories AS o WHERE o.id <> memories.id)""",
+    "another field's": "UPDATE memories SET content = tags",
+    "an older version's": """UPDATE memories SET content =
+        (SELECT content FROM versions AS v WHERE v.id = memories.id)
+        WHERE id IN (SELECT id FROM versions)""",
+    "changed": """UPDATE memories SET content =
+        CAST(substr(content, 1, length(content) - 1) || x'00' AS BLOB)""",
+}
+
+
+@pytest.mark.parametrize("move", MOVES.values(), ids=MOVES)
+def test_a_moved_older_or_changed_ciphertext_does_not_open(
+    opened: Opener, path: Path, move: str
+) -> None:
+    with opened() as memory:
+        first = memory.remember("The gate's code is 4711", owner="alice", tags=["gate"])
+        memory.remember("The cellar's code is 1147", owner="alice", tags=["cellar"])
+        memory.update(first.id, owner="alice", content="The gate's code is 4712")
+    swapped(path, move)
+    with opened() as memory, pytest.raises(StoreDamaged, match="does not open") as refused:
+        memory.get(first.id, owner="alice")
+    assert "4711" not in str(refused.value)
+
+
+def test_an_erased_owners_rows_open_no_more_and_others_are_whole(
+    opened: Opener, path: Path
+) -> None:
+    with opened() as memory:
+        for owner in ("alice", "bob"):
+            memory.remember("The gate's code is 4711", owner=owner)
+        copy = path.read_bytes(), path.with_name("memory.db-wal").read_bytes()
+        memory.erase("alice")
+    restored = path.with_name("restored.db")
+    restored.write_bytes(copy[0])
+    restored.with_name("restored.db-wal").write_bytes(copy[1])
+    with opened(restored) as memory:
+        assert memory.recall("gate", owner="bob").memories
+        for use in (
+            lambda: memory.recall("gate", owner="alice"),
+            lambda: memory.list(owner="alice"),
+            lambda: memory.remember("new", owner="alice"),
+        ):
+            with pytest.raises(KeyUnavailable, match="erased"):
+                use()
+
+
+def everything(memory: Mnemon, owner: str = "alice") -> list[object]:
+    return list(memory.export(owner=owner))
+
+
+def test_after_rotating_an_owners_key_everything_is_found_and_nothing_old_is_left(
+    opened: Opener, path: Path
+) -> None:
+    words = Words(4)
+    with opened() as memory:
+        fill(memory, words, 60)
+        keyed = memory.remember("The gate's code is 4711", owner="alice", key="gate", tags=["code"])
+        memory.update(keyed.id, owner="alice", content="The gate's code is 4712")
+        known = memory.remember("My bicycle is green", owner="alice")
+        memory.forget(memory.list(owner="alice").memories[3].id, owner="alice")
+        before = everything(memory)
+        asked = [
+            (words.all[n], memory.recall(words.all[n], owner="alice", touch=False))
+            for n in range(40)
+        ]
+        sealed = sealed_values(path)
+        assert memory.rotate_key("alice") == 2
+        assert everything(memory) == before
+    with opened() as memory:
+        assert everything(memory) == before
+        for word, result in asked:
+            again = memory.recall(word, owner="alice", touch=False)
+            assert [one.id for one in again.memories] == [one.id for one in result.memories]
+        tagged = memory.list(owner="alice", tags=["code"]).memories
+        assert [one.id for one in tagged] == [keyed.id]
+        assert memory.remember("My bicycle is green", owner="alice").id == known.id
+        assert memory.forget(key="gate", owner="alice").memories == (keyed.id,)
+    assert not sealed & sealed_values(path)
+
+
+def sealed_values(path: Path) -> set[bytes]:
+    """Return what stands in all sealed columns."""
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    asked = (
+        f"SELECT {column} FROM {table} WHERE {column} IS NOT NULL"  # noqa: S608 - names of ours
+        for table, columns in SEALED.items()
+        for column in columns
+    )
+    values = {value for each in asked for (value,) in connection.execute(each)}
+    connection.close()
+    return values
+
+
+def test_every_column_of_bytes_is_known_to_rotation() -> None:
+    """What is added to the schema must be sealed anew too, or be known to need it not."""
+    connection = apsw.Connection(":memory:")
+    for script in MIGRATIONS:
+        connection.execute(script)
+    of_bytes = {
+        (table, column)
+        for table, column in connection.execute(
+            "SELECT t.name, c.name FROM pragma_table_list AS t, pragma_table_info(t.name) AS c"
+            " WHERE c.type = 'BLOB'"
+        )
+        if table not in UNUSED
+    }
+    ids = {"id", "record_id", "source_id", "target_id", "memory_id", "superseded_by", "sources"}
+    unsealed = {
+        ("messages", "external_id"),
+        ("messages", "lease_token"),
+        ("owners", "centroid"),
+        ("jobs", "state"),
+        ("jobs", "lease_token"),
+        ("tombstones", "digest"),
+        ("api_keys", "digest"),
+        ("idempotency", "key_digest"),
+        ("idempotency", "request_digest"),
+        ("idempotency", "response"),
+    }
+    sealed = {(table, column) for table, columns in SEALED.items() for column in columns}
+    others = {pair for pair in of_bytes if pair[1] not in ids}
+    assert sealed <= of_bytes
+    assert others - sealed <= unsealed
+
+
+def test_a_plain_store_has_no_key_to_rotate(opened: Opener) -> None:
+    with opened(cipher=PlainCipher()) as memory:
+        memory.remember("The gate's code is 4711", owner="alice")
+        with pytest.raises(Conflict, match="not encrypted"):
+            memory.rotate_key("alice")
+
+
+def test_a_rotation_that_cannot_find_a_keyword_changes_nothing(opened: Opener, path: Path) -> None:
+    with opened() as memory:
+        memory.remember("The gate's code is 4711", owner="alice")
+        before = everything(memory)
+    swapped(
+        path,
+        "UPDATE terms SET term = x'0102030405060708' WHERE term = (SELECT min(term) FROM terms)",
+    )
+    with opened() as memory:
+        with pytest.raises(Conflict, match="come from none"):
+            memory.rotate_key("alice")
+        assert everything(memory) == before
+
+
+FIRST_START = """
+import sys
+from pathlib import Path
+from mnemon import Mnemon
+from mnemon.adapters.crypto.master import KeyFile
+from mnemon.adapters.crypto.ring import KeyRing
+from mnemon.adapters.crypto.xchacha import KeyRingCiphers
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+path, key, number = sys.argv[1:]
+ciphers = KeyRingCiphers(KeyRing(Path(key + ".ring"), KeyFile(Path(key))))
+options = dict(embedder=HashingEmbedder(), tokens=WordCounter(), cipher=ciphers)
+sys.stdin.read()
+with Mnemon.open(path, **options) as memory:
+    memory.remember(f"Process {number} was here", owner="alice")
+    memory.remember(f"Process {number} was here", owner=f"owner {number}")
+"""
+
+
+def test_processes_that_make_a_store_at_once_use_one_key(
+    opened: Opener, path: Path, ring: KeyRing
+) -> None:
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", FIRST_START, str(path), str(ring.path.with_suffix("")), str(n)],
+            stdin=subprocess.PIPE,
+        )
+        for n in range(3)
+    ]
+    for each in started:
+        assert each.stdin is not None
+        each.stdin.close()
+    assert [each.wait(60) for each in started] == [0, 0, 0]
+    with opened() as memory:
+        assert memory.list(owner="alice").total == 3
+        assert memory.owners() == ["alice", "owner 0", "owner 1", "owner 2"]
+
+
+ROTATE_FOREVER = (
+    FIRST_START.split("sys.stdin.read()", maxsplit=1)[0]
+    + """
+with Mnemon.open(path, **options) as memory:
+    print("ready", flush=True)
+    while True:
+        memory.rotate_key("alice")
+"""
+)
+
+
+def check_rotation_killed(opened: Opener, path: Path, ring: KeyRing, after_s: float) -> None:
+    words = Words(5)
+    with opened() as memory:
+        fill(memory, words, 30)
+        before = everything(memory)
+    command = [sys.executable, "-c", ROTATE_FOREVER, str(path), str(ring.path.with_suffix("")), "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(after_s)
+        process.kill()
+    with opened() as memory:
+        assert everything(memory) == before
+        version = memory.rotate_key("alice")
+        assert everything(memory) == before
+        assert memory.recall(words.all[0], owner="alice", mode="keyword").memories
+    store = opened()._parts.store
+    assert store.cipher.versions("alice") == [version]  # type: ignore[attr-defined]
+    store.close()
+
+
+@pytest.mark.parametrize("after_s", [0.01, 0.043, 0.08])
+def test_a_rotation_killed_anywhere_is_readable_and_finished_by_the_next(
+    opened: Opener, path: Path, ring: KeyRing, after_s: float
+) -> None:
+    check_rotation_killed(opened, path, ring, after_s)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("trial", range(50))
+def test_a_rotation_killed_at_50_moments_is_readable_and_finished_by_the_next(
+    opened: Opener, path: Path, ring: KeyRing, trial: int
+) -> None:
+    check_rotation_killed(opened, path, ring, 0.005 + trial * 0.0037)
