@@ -14,9 +14,7 @@ TEMPERATURE = 10.0
 plain maximum rewards long texts, and loses nine points of recall on long answers."""
 
 
-def best(
-    scores: NDArray[np.float64], numbers: NDArray[np.int64], limit: int
-) -> NDArray[np.int64]:
+def best(scores: NDArray[np.float64], numbers: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
     """Return the places of the highest scores, highest first; ties to the lower number."""
     if limit <= 0 or not len(scores):
         return np.empty(0, dtype=np.int64)
