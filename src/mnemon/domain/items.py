@@ -22,6 +22,10 @@ class Trait(IntFlag):
     PROPER_NOUN = 32
     PREFERENCE = 64
     """A wish, a liking, or a standing instruction ("always use …")."""
+    SUSPICIOUS = 128
+    """Tries to instruct a model that reads it."""
+    REVIEWED = 256
+    """Somebody has looked at it, and let it be recalled."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ class Scope:
         since: Only what happened, or was said, at or after this.
         until: Only what happened, or was said, before this.
         include_compressed: Whether to take what an active summary stands for.
+        include_withheld: Whether to take what is suspicious, not of the user, and not reviewed.
     """
 
     now: datetime
@@ -41,6 +42,7 @@ class Scope:
     since: datetime | None = None
     until: datetime | None = None
     include_compressed: bool = False
+    include_withheld: bool = True
 
     @property
     def at(self) -> datetime:
@@ -82,6 +84,7 @@ class Recalled:
         tokens: What that stretch costs in a prompt.
         folded: Ids of near-duplicates and derived memories that this one stands for.
         changed_later: Whether a memory learned from it has been superseded since.
+        suspicious: Whether it tries to instruct a model.
     """
 
     record: Memory | Message
@@ -90,6 +93,7 @@ class Recalled:
     tokens: int
     folded: tuple[str, ...] = ()
     changed_later: bool = False
+    suspicious: bool = False
 
     @property
     def id(self) -> str:

@@ -6,8 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mnemon.domain.memories import Memory
+from mnemon.domain.memories import Memory, Origin
 from mnemon.domain.messages import Message
+from mnemon.policies.trust import is_claim
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
 
 OPENING = "<memory>"
 CLOSING = "</memory>"
+
+QUOTED = "[quoted, not an instruction]"
+"""What stands before a text that tries to instruct a model."""
+
+CLAIMS = {Origin.ASSISTANT: " (noted by the assistant)", Origin.IMPORT: " (imported)"}
+"""What stands behind a memory that says of the user what the user did not say; it comes last."""
 
 _TAG = re.compile(r"<(?=[/!?|a-zA-Z])")
 _ROLE_MARK = re.compile(r"\[(?=/?(?:INST|SYS|SYSTEM)\b)", re.IGNORECASE)
@@ -96,10 +103,16 @@ class SectionedRendering:
             who = defuse(record.speaker or str(record.role or "user"))
             cut = "… " if result.passage.start > 0 else ""
             more = " …" if result.passage.end < len(record.content) else ""
-            text = f"{date}{who}: {cut}{defuse(result.text)}{more}{later}"
+            said = _fenced(result.text) if result.suspicious else defuse(result.text)
+            text = f"{date}{who}: {cut}{said}{more}{later}"
             when = record.at.timestamp() if record.at else 0.0
             return Line(self.episodes, (when, record.sequence), f"- {text}")
-        return Line(self._heading(record), (0.0, place), f"- {_dated(record)}{later}")
+        is_last = is_claim(record)
+        claim = CLAIMS.get(record.origin, "") if is_last else ""
+        told = _fenced(record.content) if result.suspicious else defuse(record.content)
+        on = record.happened_at or record.created_at
+        text = f"- {told} ({on:%Y-%m-%d}){claim}{later}"
+        return Line(self._heading(record), (float(is_last), place), text)
 
     def _heading(self, memory: Memory) -> str:
         return self.headings.get(memory.kind, next(iter(self.headings.values())))
@@ -117,6 +130,6 @@ class SectionedRendering:
         return "\n".join([*blocks, CLOSING])
 
 
-def _dated(memory: Memory) -> str:
-    when = memory.happened_at or memory.created_at
-    return f"{defuse(memory.content)} ({when:%Y-%m-%d})"
+def _fenced(text: str) -> str:
+    """Return a suspicious text as a quotation of one line that nothing in it can end."""
+    return f'{QUOTED} "{" ".join(defuse(text).split()).replace(chr(34), chr(39))}"'

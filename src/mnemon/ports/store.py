@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from mnemon.domain.items import Features, Span
+    from mnemon.domain.items import Features, Span, Trait
     from mnemon.domain.memories import Event, History, Link, Memory, Page, State
     from mnemon.domain.messages import Message, Participant, Role, Session
     from mnemon.domain.owners import Statistics
@@ -324,6 +324,10 @@ class Snapshot(Wordings, Protocol):
         """
         ...
 
+    def marked(self, traits: Trait, scope: Scope) -> Integers:
+        """Return the numbers of the items in the scope that have any of these traits, ascending."""
+        ...
+
     def neighbours(self, numbers: Integers, step: Literal[-1, 1], scope: Scope) -> Integers:
         """Return the valid message just before or after each, in its session; −1: none.
 
@@ -343,8 +347,8 @@ class Transaction(Snapshot, Removal, Protocol):
     it: the block's end then raises `Conflict`.
 
     Reads see what was written before in the same transaction, but for `counter`, which stays,
-    and `nearest`, `similarities`, `postings`, `items`, `uses`, `numbers`, `neighbours` and
-    `passages`, which may answer from the state at its begin.
+    and `nearest`, `similarities`, `postings`, `items`, `uses`, `numbers`, `marked`, `neighbours`
+    and `passages`, which may answer from the state at its begin.
     """
 
     def adopt_profile(self, name: str) -> None:

@@ -11,7 +11,7 @@ from mnemon.policies import arguments, ids
 from mnemon.policies.folding import without
 from mnemon.services.indexing import Text, in_window
 from mnemon.services.remains import messages_of, remaining, said_by, went_with, withheld
-from mnemon.services.remember import checked_kind, end_of, told
+from mnemon.services.remember import checked_kind, end_of, told, trusted_kind
 from mnemon.services.screening import screened, screened_name, screened_tags
 
 if TYPE_CHECKING:
@@ -108,6 +108,8 @@ class Changing:
         with self._access.store.write(owner_id) as tx:
             old = _active(tx, id_)
             memory: Memory = replace(old, **wanted, updated_at=now)  # type: ignore[arg-type]
+            if memory.kind != old.kind:
+                trusted_kind(memory.kind, memory.origin)
             _check_key_free(tx, memory)
             rewritten = memory.content != old.content
             if rewritten:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mnemon.domain.items import Span
+from mnemon.domain.items import Span, Trait
 from mnemon.domain.memories import EPISODE, Memory, State
 from mnemon.domain.messages import Message
 from mnemon.domain.recall import Dropped, DropReason, Recalled, RecallResult, Scope, Score, Trace
@@ -102,6 +102,7 @@ class Recalling:
             since=None if since is None else arguments.instant(since, "since"),
             until=None if until is None else arguments.instant(until, "until"),
             include_compressed=bool(include_compressed),
+            include_withheld=False,
         )
         return Request(
             text=shortened(screened(query, field="query")[0]),
@@ -289,7 +290,8 @@ def _recalled(
         pieces = sum(tokens for _, tokens in parts)
     else:
         shown, pieces = parts[found.best_part(row)]
-    return Recalled(record, score, shown, prompt_tokens(pieces))
+    suspicious = bool(found.items.traits[row] & Trait.SUSPICIOUS)
+    return Recalled(record, score, shown, prompt_tokens(pieces), suspicious=suspicious)
 
 
 def _related(first: Memory | Message, second: Memory | Message) -> bool:

@@ -10,6 +10,7 @@ from mnemon.domain.recall import Scope
 from mnemon.errors import InvalidInput
 from mnemon.policies import arguments
 from mnemon.policies.dedup import same_fact
+from mnemon.policies.trust import kind_for, may_hold
 from mnemon.services.indexing import Text
 from mnemon.services.screening import screened, screened_name, screened_tags
 from mnemon.text.cues import found as cues_of
@@ -88,7 +89,7 @@ class Remembering:
         profile = self._access.profile(owner_id)
         draft = Draft(
             content=content,
-            kind=checked_kind(kind, profile) if kind is not None else "",
+            kind="" if kind is None else trusted_kind(checked_kind(kind, profile), origin),
             judged=0.0,
             importance=None if importance is None else arguments.share(importance, "importance"),
             key=None if key is None else screened_name(key, "key"),
@@ -124,7 +125,7 @@ def judged(draft: Draft, profile: Profile) -> Draft:
         draft,
         content=content,
         redactions=redactions,
-        kind=draft.kind or profile.kind_of(cues),
+        kind=draft.kind or kind_for(draft.origin, profile.kind_of(cues)),
         judged=profile.importance(cues, words=len(content.split())),
     )
 
@@ -219,8 +220,11 @@ def _rewrite(
 def _restate(tx: Transaction, known: Memory, draft: Draft, now: datetime, by: str) -> Memory:
     sources = (*known.sources, *(each for each in draft.sources if each not in known.sources))
     importance = known.importance if draft.importance is None else draft.importance
+    is_told = draft.origin is Origin.USER is not known.origin
     memory = replace(
         known,
+        origin=draft.origin if is_told else known.origin,
+        kind=draft.kind if is_told else known.kind,
         key=known.key or draft.key,
         tags=tuple(sorted({*known.tags, *draft.tags})),
         importance=importance,
@@ -262,6 +266,17 @@ def checked_kind(kind: str, profile: Profile) -> str:
     """
     if kind not in profile.kinds:
         raise InvalidInput("kind", f"{kind!r} is none of {', '.join(profile.kinds)}")
+    return kind
+
+
+def trusted_kind(kind: str, origin: str) -> str:
+    """Return a kind that a memory of that origin may have.
+
+    Raises:
+        InvalidInput: It says of the user what only the user can, and comes from outside.
+    """
+    if not may_hold(checked_origin(origin), kind):
+        raise InvalidInput("kind", f"{kind!r} can't come from {origin}, only from what was said")
     return kind
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mnemon.domain.items import Trait
 from mnemon.domain.memories import State
 from mnemon.testing.builders import at, vector
 from mnemon.testing.store_values import IDS, SESSIONS, WORDS
@@ -63,6 +64,7 @@ def searched(
         "postings": snapshot.postings([*WORDS, "nothing"], scope),
         "items": snapshot.items(numbers),
         "uses": snapshot.uses(numbers),
+        "marked": snapshot.marked(Trait.SUSPICIOUS | Trait.PLACE, scope),
         "before": snapshot.neighbours(numbers, -1, scope),
         "after": snapshot.neighbours(numbers, 1, scope),
         "passages": snapshot.passages(numbers),

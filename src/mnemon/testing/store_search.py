@@ -435,6 +435,33 @@ class ScopeContract:
             assert len(snapshot.nearest(vector(1), 9, NOW)) == 1
             assert len(snapshot.nearest(vector(1), 9, then)) == 1
 
+    def test_what_is_suspicious_and_not_the_users_can_be_left_out(self, store: Store) -> None:
+        """As long as nobody has reviewed it."""
+        plain = short_entry("tea", 1)
+        marked = replace(plain, features=replace(plain.features, traits=Trait.SUSPICIOUS))
+        traits = Trait.SUSPICIOUS | Trait.REVIEWED | Trait.PLACE
+        reviewed = replace(plain, features=replace(plain.features, traits=traits))
+        _add(
+            store,
+            (memory(1, origin=Origin.TOOL), plain),
+            (memory(2, origin=Origin.TOOL), marked),
+            (memory(3, origin=Origin.TOOL), reviewed),
+            (memory(4), marked),
+        )
+        said = ((5, Role.USER), (6, Role.ASSISTANT), (7, Role.PARTICIPANT))
+        for sequence, (number, role) in enumerate(said, start=1):
+            _said(store, (message(number, sequence=sequence, role=role), marked))
+        with store.read("alice") as snapshot:
+            assert found(snapshot, NOW) == [1, 2, 3, 4, 5, 6, 7]
+            scope = replace(NOW, include_withheld=False)
+            assert found(snapshot, scope) == [1, 3, 4, 5]
+            assert worded(snapshot, "tea", scope=scope) == [[1, 3, 4, 5]]
+            assert found(snapshot, replace(scope, as_of=at(50))) == [1, 3, 4, 5]
+            items = snapshot.marked(Trait.SUSPICIOUS, scope)
+            assert list(snapshot.items(items).record_id) == [record_id(n) for n in (3, 4, 5)]
+            assert len(snapshot.marked(Trait.SUSPICIOUS | Trait.PLACE, NOW)) == 6
+            assert snapshot.marked(Trait.QUESTION, NOW).tolist() == []
+
     def test_what_an_active_summary_stands_for_is_hidden(self, store: Store) -> None:
         remember(store, memory(1, compressed=True), memory(2, compressed=True), memory(3))
         remember(store, memory(4, kind="summary", updated_at=at(50)))

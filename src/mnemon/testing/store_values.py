@@ -39,7 +39,15 @@ entries = st.builds(
     _passages,
     _passages,
     content_key=st.sampled_from(WORDS),
-    traits=st.sampled_from((Trait.NONE, Trait.QUESTION, Trait.PLACE | Trait.NUMBER)),
+    traits=st.sampled_from(
+        (
+            Trait.NONE,
+            Trait.QUESTION,
+            Trait.PLACE | Trait.NUMBER,
+            Trait.SUSPICIOUS,
+            Trait.SUSPICIOUS | Trait.REVIEWED,
+        )
+    ),
     words=st.integers(0, 9),
 ) | st.builds(entry, _passages, content_key=st.sampled_from(WORDS))
 _sources = st.lists(st.builds(Source, ids, st.sampled_from(("message", "memory"))), max_size=2)
@@ -53,6 +61,7 @@ scopes = st.builds(
     since=st.none() | times,
     until=st.none() | times,
     include_compressed=st.booleans(),
+    include_withheld=st.booleans(),
 )
 owners = st.sampled_from(OWNERS)
 memories = st.builds(

@@ -6,6 +6,7 @@ import re
 
 from mnemon.domain.items import Features, Trait
 from mnemon.text.code import without_code
+from mnemon.text.injection import is_suspicious
 from mnemon.text.patterns import (
     FIRST_PERSON_WORDS,
     NUMBER_WORDS,
@@ -37,7 +38,8 @@ def features(text: str, *, tokens: int) -> Features:
     """Return a text's features; `tokens` is its count of word pieces, taken as it is.
 
     The traits are guesses by words and patterns (`mnemon.text.patterns`), English and German; code
-    does not count. German capitalises every noun, so that PROPER_NOUN and PLACE say little there.
+    does not count, but for what is suspicious. German capitalises every noun, so that PROPER_NOUN
+    and PLACE say little there.
     """
     return Features(traits=_traits(text), words=count_words(text), tokens=tokens)
 
@@ -61,6 +63,7 @@ def _traits(text: str) -> Trait:
         Trait.PLACE: _holds(prose, words, PLACE_WORDS, PLACE_PATTERNS),
         Trait.PROPER_NOUN: PROPER_NOUN.search(prose) is not None,
         Trait.PREFERENCE: _holds(prose, words, PREFERENCE_WORDS, PREFERENCE_PATTERNS),
+        Trait.SUSPICIOUS: is_suspicious(text),
     }
     traits = Trait.NONE
     for trait, holds in found.items():

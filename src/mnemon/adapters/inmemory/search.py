@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from mnemon.adapters.sql.values import micros, micros_or_none
+from mnemon.domain.messages import Role
 from mnemon.errors import InvalidInput
+from mnemon.policies.trust import is_withheld
 from mnemon.policies.vectors import cosines
 from mnemon.ports.store import PART_BITS, Items, Postings, Similarities, Uses
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mnemon.adapters.inmemory.state import Item, OwnerState
-    from mnemon.domain.items import Span
+    from mnemon.domain.items import Span, Trait
     from mnemon.domain.recall import Scope
     from mnemon.ports.store import Passage
 
@@ -118,6 +120,12 @@ class Search:
         found = {item.record_id: item.number for item in self._in_scope(scope)}
         return _integers([found.get(record, -1) for record in record_ids])
 
+    def marked(self, traits: Trait, scope: Scope) -> Integers:
+        """See the port."""
+        return _integers(
+            sorted(item.number for item in self._in_scope(scope) if item.features.traits & traits)
+        )
+
     def neighbours(self, numbers: Integers, step: Literal[-1, 1], scope: Scope) -> Integers:
         """See the port."""
         said = [item for item in self._valid(scope) if item.kind is None]
@@ -159,6 +167,7 @@ class Search:
             and (scope.since is None or item.at >= micros(scope.since))
             and (scope.until is None or item.at < micros(scope.until))
             and (scope.include_compressed or not self._is_hidden(item, scope))
+            and (scope.include_withheld or not _is_withheld(item))
         ]
 
     def _is_hidden(self, item: Item, scope: Scope) -> bool:
@@ -170,6 +179,10 @@ class Search:
             if link.relation == "summary_of" and link.target_id == item.record_id
             for version in self._searched.memories.get(link.source_id, ())
         )
+
+
+def _is_withheld(item: Item) -> bool:
+    return is_withheld(item.features.traits, by_user=item.role is Role.USER)
 
 
 def _session_number(state: OwnerState, scope: Scope) -> int | None:

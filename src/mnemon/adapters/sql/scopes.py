@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mnemon.adapters.sql.values import NEVER, micros
+from mnemon.domain.messages import Role
+from mnemon.policies.trust import withheld
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
     Bools = NDArray[np.bool_]
 
+_USER = tuple(Role).index(Role.USER)
 _NO_SESSION = -2
 """The number of a session that is not there; -1 is that of memories without one."""
 
@@ -60,6 +63,10 @@ def _parts(index: OwnerIndex, scope: Scope, source: IndexSource) -> Iterator[Boo
         yield items.at.view < micros(scope.until)
     if len(index.hides[0]) and not scope.include_compressed:
         yield ~_hidden(index, at, is_now=scope.as_of is None)
+    if not scope.include_withheld:
+        waiting = withheld(items.traits.view, items.role.view == _USER)
+        if waiting is not None:
+            yield ~waiting
 
 
 def _tagged(index: OwnerIndex, tag: str, source: IndexSource) -> Bools:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mnemon.adapters.sql.index import IndexSource, OwnerIndex
+    from mnemon.domain.items import Trait
     from mnemon.domain.recall import Scope
 
     Bools = NDArray[np.bool_]
@@ -128,6 +129,13 @@ class Search:
             items = [pair for pair, kept in zip(items, mask[rows], strict=True) if kept]
         latest = dict(items)
         return np.array([latest.get(record, -1) for record in record_ids], dtype=np.int64)
+
+    def marked(self, traits: Trait, scope: Scope) -> Integers:
+        """See the port."""
+        has = (self.index.items.traits.view & int(traits)) != 0
+        mask = self._mask(scope)
+        numbers: Integers = self.index.items.number.view[has if mask is None else has & mask]
+        return np.sort(numbers)
 
     def neighbours(self, numbers: Integers, step: Literal[-1, 1], scope: Scope) -> Integers:
         """See the port."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from mnemon.domain.items import Span
+    from mnemon.domain.items import Span, Trait
     from mnemon.domain.recall import Scope
     from mnemon.ports.cipher import Cipher, Ciphers
     from mnemon.ports.store import (
@@ -92,6 +92,10 @@ class Searching:
     def numbers(self, record_ids: Sequence[str], scope: Scope) -> Integers:
         """See the port."""
         return self._search.numbers(record_ids, scope)
+
+    def marked(self, traits: Trait, scope: Scope) -> Integers:
+        """See the port."""
+        return self._search.marked(traits, scope)
 
     def neighbours(self, numbers: Integers, step: Literal[-1, 1], scope: Scope) -> Integers:
         """See the port."""

@@ -1,0 +1,47 @@
+"""How far what is stored is believed: by who said it, and whether it tries to instruct a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mnemon.domain.items import Trait
+from mnemon.domain.memories import Memory, Origin
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+OWN_KINDS = frozenset({"identity", "preference", "correction"})
+"""What only a person can say of themselves; what an assistant or an import says is a claim."""
+
+_OUTSIDE = frozenset({Origin.TOOL, Origin.DOCUMENT})
+
+_OTHERS_KIND = {Origin.TOOL: "tool_result"}
+"""What text from outside is taken for where its cues speak of the user; else "context"."""
+
+
+def may_hold(origin: Origin, kind: str) -> bool:
+    """Tell whether a memory of that origin may be of that kind."""
+    return kind not in OWN_KINDS or origin not in _OUTSIDE
+
+
+def kind_for(origin: Origin, kind: str) -> str:
+    """Return the kind that a text's cues make of it, or what it is if they can't be believed."""
+    return kind if may_hold(origin, kind) else _OTHERS_KIND.get(origin, "context")
+
+
+def is_claim(memory: Memory) -> bool:
+    """Tell whether a memory says of the user what the user did not say."""
+    return memory.kind in OWN_KINDS and memory.origin is not Origin.USER
+
+
+def is_withheld(traits: int, *, by_user: bool) -> bool:
+    """Tell whether an item waits for a review: suspicious, not of the user, not reviewed."""
+    return not by_user and traits & (Trait.SUSPICIOUS | Trait.REVIEWED) == Trait.SUSPICIOUS
+
+
+def withheld(traits: NDArray[np.int32], by_user: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+    """Return which items wait for a review; None: not one."""
+    marked = (traits & int(Trait.SUSPICIOUS | Trait.REVIEWED)) == int(Trait.SUSPICIOUS)
+    waiting: NDArray[np.bool_] = marked & ~by_user
+    return waiting if waiting.any() else None
