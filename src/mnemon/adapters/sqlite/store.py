@@ -233,6 +233,7 @@ class SqliteStore(OwnerErasing):
                 "UPDATE owners SET key_version = ? WHERE owner_id = ?", (version, owner.number)
             )
             connection.run("COMMIT")
+        self.settle()
 
     def _sealing(self, owner_id: str, owner: OwnerRow) -> Sealing:
         return Sealing(self._cipher.of(owner_id, owner.key_version), owner_id)
