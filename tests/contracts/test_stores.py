@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from mnemon.adapters.crypto.master import KeyFile
 from mnemon.adapters.crypto.plain import PlainCipher
+from mnemon.adapters.crypto.ring import KeyRing
+from mnemon.adapters.crypto.xchacha import KeyRingCiphers
 from mnemon.adapters.inmemory.store import InMemoryStore
 from mnemon.adapters.sqlite.store import SqliteStore
 from mnemon.ports.store import Store
@@ -24,5 +27,15 @@ class TestSqliteStore(StoreContract):
     @pytest.fixture
     def fresh_store(self, tmp_path: Path) -> Iterator[Store]:
         store = SqliteStore.open(tmp_path / "memory.db", cipher=PlainCipher())
+        yield store
+        store.close()
+
+
+class TestEncryptedSqliteStore(StoreContract):
+    @pytest.fixture
+    def fresh_store(self, tmp_path: Path) -> Iterator[Store]:
+        keys = tmp_path / "keys"
+        ring = KeyRing(keys / "key.ring", KeyFile(keys / "key"))
+        store = SqliteStore.open(tmp_path / "memory.db", cipher=KeyRingCiphers(ring))
         yield store
         store.close()
