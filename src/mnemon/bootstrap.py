@@ -26,6 +26,7 @@ from mnemon.services.learn import Learning
 from mnemon.services.purge import Purging
 from mnemon.services.recall import Recalling
 from mnemon.services.remember import Remembering
+from mnemon.services.review import Reviewing
 from mnemon.services.touches import Touches
 from mnemon.services.transfer import Transferring
 
@@ -88,16 +89,18 @@ def assemble(  # noqa: PLR0913 - what `Mnemon.open` takes
 
 def _services(access: Access, indexer: Indexer, touches: Touches, settings: Settings) -> Services:
     recalling = Recalling(access, indexer, touches)
+    changing = Changing(access, indexer)
     return Services(
         remembering=Remembering(access, indexer),
         learning=Learning(access, indexer, typed=settings.enable_learning),
-        changing=Changing(access, indexer),
+        changing=changing,
         recalling=recalling,
         contexts=Contexts(access, indexer, recalling, touches, enabled=settings.enable_rag),
         inspecting=Inspecting(access),
         transferring=Transferring(access, indexer),
         keys=KeyRotation(access.store, indexer),
         purging=Purging(access, indexer),
+        reviewing=Reviewing(access, indexer, changing),
     )
 
 

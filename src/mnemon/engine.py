@@ -350,6 +350,18 @@ class Mnemon:
         """See `OwnerMemory.restore`."""
         return self.owner(owner).restore(id)
 
+    def review(self, *, owner: str) -> tuple[Memory | Message, ...]:
+        """See `OwnerMemory.review`."""
+        return self.owner(owner).review()
+
+    def approve(self, id: str, *, owner: str) -> Memory | Message:
+        """See `OwnerMemory.approve`."""
+        return self.owner(owner).approve(id)
+
+    def reject(self, id: str, *, owner: str) -> Forgotten:
+        """See `OwnerMemory.reject`."""
+        return self.owner(owner).reject(id)
+
     def history(self, id: str, *, owner: str) -> History:
         """See `OwnerMemory.history`."""
         return self.owner(owner).history(id)

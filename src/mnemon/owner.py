@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mnemon.services.purge import Purged, Purging
     from mnemon.services.recall import Recalling
     from mnemon.services.remember import Remembering
+    from mnemon.services.review import Reviewing
     from mnemon.services.transfer import Taken, Transferring
 
 DEFAULT_SESSION = "default"
@@ -46,6 +47,7 @@ class Services:
     transferring: Transferring
     keys: KeyRotation
     purging: Purging
+    reviewing: Reviewing
 
 
 class OwnerMemory:
@@ -357,6 +359,30 @@ class OwnerMemory:
             Conflict: It is active, or another memory has its key or says the same.
         """
         return self._services.changing.restore(self.owner_id, id)
+
+    def review(self) -> tuple[Memory | Message, ...]:
+        """Return what is withheld from recall until it is reviewed, in the order it was stored.
+
+        That is what tools, documents, imports, assistants and other people said that tries to
+        instruct a model. What the user says so is recalled, as a quotation.
+        """
+        return self._services.reviewing.waiting(self.owner_id)
+
+    def approve(self, id: str) -> Memory | Message:
+        """Let a withheld memory or message be recalled, as a quotation; return it.
+
+        Raises:
+            NotFound: Nothing with that id waits for a review.
+        """
+        return self._services.reviewing.approve(self.owner_id, id)
+
+    def reject(self, id: str) -> Forgotten:
+        """Forget a withheld memory or message; say what was touched. `restore` undoes it.
+
+        Raises:
+            NotFound: Nothing with that id waits for a review.
+        """
+        return self._services.reviewing.reject(self.owner_id, id)
 
     def history(self, id: str) -> History:
         """Return versions and events of a memory, oldest first.

@@ -118,6 +118,7 @@ class Action(StrEnum):
     EXPIRED = "expired"
     FADED = "faded"
     EVICTED = "evicted"
+    APPROVED = "approved"
     PURGED = "purged"
 
 

@@ -25,6 +25,7 @@ COMMANDS: Final = {
     "forget": Entry("forget", "Make a memory, and where it came from, unfindable."),
     "purge": Entry("purge", "Remove a memory, and where it came from, for good."),
     "restore": Entry("restore", "Undo a forgetting or a supersession."),
+    "review": Entry("review", "Look through what is withheld, and approve or reject it."),
     "supersede": Entry("supersede", "Let a memory take the place of another."),
     "history": Entry("history", "Show what has happened to a memory."),
     "stats": Entry("stats", "Show how much is stored."),

@@ -1,0 +1,68 @@
+"""`mnemon review`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from mnemon.domain.memories import Memory
+from mnemon.entrypoints.cli.calls import Call, command
+from mnemon.entrypoints.cli.output import console, counted, day, print_json, table
+from mnemon.entrypoints.cli.terminal import one_line
+
+if TYPE_CHECKING:
+    from mnemon.domain.messages import Message
+
+EXAMPLE = """
+mnemon review
+mnemon review 01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11 --approve
+mnemon review 01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11 --reject
+"""
+
+_COLUMNS = ("id", "from", "date", "…text")
+
+
+@command("review", example=EXAMPLE)
+@click.argument("id", required=False)
+@click.option("--approve", "verdict", flag_value="approve", help="Let ID be recalled, as a quote.")
+@click.option("--reject", "verdict", flag_value="reject", help="Forget ID.")
+def run(call: Call, id: str | None, verdict: Literal["approve", "reject"] | None) -> None:
+    """List what is not recalled until it is reviewed, or judge the memory or message ID.
+
+    That is what tools, documents, imports and assistants said that tries to instruct a model.
+    """
+    if (id is None) != (verdict is None):
+        raise click.UsageError("Give an id with --approve or --reject, or neither.")
+    if id is None:
+        _list(call)
+    elif verdict == "approve":
+        with call.memory() as memory:
+            approved = memory.approve(id)
+        call.say(f"Approved: {approved.id}", approved)
+    else:
+        with call.memory() as memory:
+            gone = memory.reject(id)
+        count = counted(len(gone.memories) + len(gone.messages), "record", "records")
+        call.say(f"Rejected: {id}, {count} forgotten", gone)
+
+
+def _list(call: Call) -> None:
+    with call.memory() as memory:
+        waiting = memory.review()
+    if call.as_json:
+        print_json(waiting)
+        return
+    out = console()
+    if not waiting:
+        out.print("Nothing waits for a review.")
+        return
+    out.print(table(_COLUMNS, [_row(each) for each in waiting], cut=True))
+
+
+def _row(record: Memory | Message) -> tuple[str, str, str, str]:
+    if isinstance(record, Memory):
+        said_by, at = record.origin.value, record.happened_at or record.created_at
+        return record.id, said_by, day(at), one_line(record.content)
+    said_by = record.speaker or str(record.role)
+    return record.id, said_by, day(record.at), one_line(record.content)

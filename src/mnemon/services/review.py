@@ -1,0 +1,114 @@
+"""Reviewing what is withheld: texts that try to instruct a model and are not the user's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from mnemon.domain.items import Trait
+from mnemon.domain.memories import Action, Event, Memory
+from mnemon.domain.messages import Role
+from mnemon.domain.recall import Scope
+from mnemon.errors import NotFound
+from mnemon.policies import ids
+from mnemon.policies.trust import is_withheld
+from mnemon.services.indexing import Text, in_window
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from mnemon.domain.messages import Message
+    from mnemon.ports.store import IndexEntry, Snapshot, Transaction
+    from mnemon.services.access import Access
+    from mnemon.services.change import Changing, Forgotten
+    from mnemon.services.indexing import Indexer
+
+
+class Reviewing:
+    """Shows what waits for a review, and takes the verdicts."""
+
+    def __init__(self, access: Access, indexer: Indexer, changing: Changing) -> None:
+        """Use these."""
+        self._access = access
+        self._indexer = indexer
+        self._changing = changing
+
+    def waiting(self, owner_id: str) -> tuple[Memory | Message, ...]:
+        """Return the memories and messages that are withheld, in the order they were stored."""
+        now = self._access.clock.now()
+        with self._access.store.read(owner_id) as snapshot:
+            found = _withheld(snapshot, now)
+            records: dict[str, Memory | Message] = {
+                memory.id: memory for memory in snapshot.memories(found)
+            }
+            records |= {message.id: message for message in snapshot.messages(ids=found)}
+        return tuple(records[id_] for id_ in found)
+
+    def approve(self, owner_id: str, id: str) -> Memory | Message:
+        """Let a withheld memory or message be recalled, still as a quotation; return it.
+
+        Raises:
+            Disabled: Memory is switched off.
+            InvalidInput: That is no id.
+            NotFound: Nothing with it waits for a review.
+        """
+        self._access.check_enabled()
+        id_ = ids.parse(id)
+        now = self._access.clock.now()
+        with self._access.store.write(owner_id) as tx:
+            _check_waits(tx, id_, now)
+            for memory in tx.memories([id_]):
+                return self._approve_memory(tx, memory, now)
+            return self._approve_message(tx, tx.messages(ids=[id_])[0], now)
+
+    def reject(self, owner_id: str, id: str) -> Forgotten:
+        """Forget a withheld memory or message; say what was touched. `restore` undoes it.
+
+        Raises:
+            Disabled: Memory is switched off.
+            InvalidInput: That is no id.
+            NotFound: Nothing with it waits for a review.
+        """
+        id_ = ids.parse(id)
+        with self._access.store.read(owner_id) as snapshot:
+            _check_waits(snapshot, id_, self._access.clock.now())
+        return self._changing.forget(owner_id, id_, None)
+
+    def _approve_memory(self, tx: Transaction, memory: Memory, now: datetime) -> Memory:
+        entry = self._indexer.entries([Text(memory.content)], tx)[0]
+        approved = replace(memory, version=memory.version + 1, updated_at=now)
+        tx.revise(approved, _reviewed(entry))
+        tx.record([Event(memory.id, Action.APPROVED, now, "user", approved.version)])
+        return approved
+
+    def _approve_message(self, tx: Transaction, message: Message, now: datetime) -> Message:
+        entry = self._indexer.entries([Text(message.content, message.speaker)], tx)[0]
+        before = tx.messages(session_id=message.session_id, after=message.sequence - 2, limit=1)
+        previous = before[0] if before and before[0].sequence < message.sequence else None
+        window = (
+            None
+            if previous is None
+            else self._indexer.keywords_only(Text(previous.content, previous.speaker))
+        )
+        tx.reindex(message.id, in_window(_reviewed(entry), window))
+        tx.record([Event(message.id, Action.APPROVED, now, "user", message.version)])
+        return message
+
+
+def _withheld(snapshot: Snapshot, now: datetime) -> list[str]:
+    items = snapshot.items(snapshot.marked(Trait.SUSPICIOUS, Scope(now=now)))
+    return [
+        id_
+        for id_, traits, role in zip(items.record_id, items.traits, items.role, strict=True)
+        if is_withheld(int(traits), by_user=role is Role.USER)
+    ]
+
+
+def _check_waits(snapshot: Snapshot, id_: str, now: datetime) -> None:
+    if id_ not in _withheld(snapshot, now):
+        raise NotFound("text to review", id_)
+
+
+def _reviewed(entry: IndexEntry) -> IndexEntry:
+    features = replace(entry.features, traits=entry.features.traits | Trait.REVIEWED)
+    return replace(entry, features=features)

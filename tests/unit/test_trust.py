@@ -1,0 +1,56 @@
+"""Who is believed, and what waits for a review."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mnemon.domain.items import Trait
+from mnemon.domain.memories import Origin
+from mnemon.policies.trust import is_claim, is_withheld, kind_for, may_hold, withheld
+from mnemon.testing.builders import memory
+
+SUSPICIOUS = Trait.SUSPICIOUS
+REVIEWED = Trait.SUSPICIOUS | Trait.REVIEWED
+
+
+@pytest.mark.parametrize("origin", Origin)
+def test_every_origin_may_hold_facts(origin: Origin) -> None:
+    assert may_hold(origin, "fact")
+    assert kind_for(origin, "fact") == "fact"
+
+
+@pytest.mark.parametrize("origin", Origin)
+def test_a_kind_that_is_not_believed_becomes_one_that_is(origin: Origin) -> None:
+    for kind in ("identity", "preference", "correction"):
+        assert may_hold(origin, kind_for(origin, kind))
+
+
+@pytest.mark.parametrize(
+    ("origin", "kind", "expected"),
+    [
+        (Origin.USER, "identity", False),
+        (Origin.ASSISTANT, "identity", True),
+        (Origin.IMPORT, "preference", True),
+        (Origin.ASSISTANT, "fact", False),
+    ],
+)
+def test_a_claim_says_of_the_user_what_the_user_did_not(
+    origin: Origin, kind: str, *, expected: bool
+) -> None:
+    assert is_claim(memory(1, kind=kind, origin=origin)) is expected
+
+
+def test_one_and_many_are_withheld_alike() -> None:
+    traits = [Trait.NONE, SUSPICIOUS, REVIEWED, Trait.REVIEWED, SUSPICIOUS | Trait.QUESTION]
+    pairs = [(each, by_user) for each in traits for by_user in (False, True)]
+    one_by_one = [is_withheld(each, by_user=by_user) for each, by_user in pairs]
+    columns = [np.array(column) for column in zip(*pairs, strict=True)]
+    mask = withheld(columns[0].astype(np.int32), columns[1].astype(np.bool_))
+    assert mask is not None
+    assert mask.tolist() == one_by_one
+    assert sum(one_by_one) == 2
+
+
+def test_where_nothing_is_withheld_there_is_no_mask() -> None:
+    assert withheld(np.array([0, 128], dtype=np.int32), np.array([False, True])) is None
