@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from mnemon.exchange.records import Record
+    from mnemon.ports.backups import Restored
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -117,6 +118,11 @@ class AsyncMnemon:
         """Open a store; takes what `Mnemon.open` takes."""
         return cls(await asyncio.to_thread(partial(Mnemon.open, *args, **options)))
 
+    @classmethod
+    async def restore_backup(cls, *args: Any, **options: Any) -> Restored:
+        """Put a backup in a store's place; takes what `Mnemon.restore_backup` takes."""
+        return await asyncio.to_thread(partial(Mnemon.restore_backup, *args, **options))
+
     async def _run(self, call: Callable[[], R]) -> R:
         return await asyncio.get_running_loop().run_in_executor(self._executor, call)
 
@@ -146,6 +152,7 @@ class AsyncMnemon:
     erase = _on_engine(Mnemon.erase)
     rotate_key = _on_engine(Mnemon.rotate_key)
     readmit = _on_engine(Mnemon.readmit)
+    backup = _on_engine(Mnemon.backup)
     flush = _on_engine(Mnemon.flush)
     remember = _on_engine(Mnemon.remember)
     learn = _on_engine(Mnemon.learn)

@@ -12,9 +12,10 @@ from mnemon.adapters.embedders.callable import CallableEmbedder
 from mnemon.config import Loaded, Settings, load
 from mnemon.config.loading import user_folder
 from mnemon.config.paths import file_path
-from mnemon.errors import InvalidConfiguration, WrongEmbeddingModel
+from mnemon.errors import InvalidConfiguration, InvalidInput, WrongEmbeddingModel
 from mnemon.owner import Services
 from mnemon.policies.forgetting import Fading
+from mnemon.ports.backups import Copyable
 from mnemon.profiles.standard import HEADINGS, standard
 from mnemon.services.access import Access
 from mnemon.services.change import Changing
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from mnemon.adapters.crypto.ring import KeyRing
+    from mnemon.ports.backups import Restored
     from mnemon.ports.cipher import Ciphers
     from mnemon.ports.clock import Clock
     from mnemon.ports.embedder import Embedder
@@ -163,6 +165,42 @@ def open_ring(settings: Settings) -> KeyRing:
     given = os.environ.get(KEY, "").strip()
     source = parsed(given, KEY) if given else KeyFile(file)
     return KeyRing(file.with_name(f"{file.name}.ring"), source)
+
+
+def back_up(
+    parts: Parts,
+    path: str | os.PathLike[str],
+    *,
+    overwrite: bool,
+    advance: Callable[[int], None] | None,
+) -> int:
+    """Copy an open store; see `Mnemon.backup`."""
+    store = parts.store
+    if not isinstance(store, Copyable):
+        raise InvalidInput("store", "is kept in memory only: there is nothing to copy")
+    parts.touches.flush()
+    return store.back_up(Path(path), overwrite=overwrite, advance=advance)
+
+
+def restore_backup(
+    path: str | os.PathLike[str],
+    url: str | os.PathLike[str] | None,
+    *,
+    force: bool,
+    config: Loaded | str | os.PathLike[str] | None,
+    ciphers: Ciphers | None,
+) -> Restored:
+    """Put a backup in a store's place; see `Mnemon.restore_backup`."""
+    from mnemon.adapters.sqlite.backups import restore
+
+    settings = _loaded(config, None).settings
+    return restore(
+        Path(path),
+        _store_path(settings.store if url is None else _store_url(url)),
+        ciphers or open_ciphers(settings),
+        force=force,
+        busy_timeout_s=settings.busy_timeout_s,
+    )
 
 
 def reset_store(settings: Settings) -> list[Path]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mnemon.domain.owners import Statistics
     from mnemon.domain.recall import Mode, RecallResult
     from mnemon.exchange.records import Record
+    from mnemon.ports.backups import Restored
     from mnemon.ports.cipher import Ciphers
     from mnemon.ports.clock import Clock
     from mnemon.ports.embedder import Embedder
@@ -133,6 +134,61 @@ class Mnemon:
             NotFound: The owner has nothing stored.
         """
         return self._parts.services.keys.rotate(owner)
+
+    def backup(
+        self,
+        path: str | PathLike[str],
+        *,
+        overwrite: bool = False,
+        advance: Callable[[int], None] | None = None,
+    ) -> int:
+        """Copy the store to a file as of now, while it is in use; return the file's size.
+
+        The file is there whole or not at all. It holds no key: `mnemon key backup` copies those.
+
+        Args:
+            path: The file.
+            overwrite: Whether it may take the place of another.
+            advance: Called with a number of pages as they are copied.
+
+        Raises:
+            Conflict: There is a file already.
+            InvalidInput: The store is none that can be copied.
+            StoreUnavailable: The file can't be written.
+        """
+        return bootstrap.back_up(self._parts, path, overwrite=overwrite, advance=advance)
+
+    @classmethod
+    def restore_backup(
+        cls,
+        path: str | PathLike[str],
+        url: str | PathLike[str] | None = None,
+        *,
+        force: bool = False,
+        config: Loaded | str | PathLike[str] | None = None,
+        cipher: Ciphers | None = None,
+    ) -> Restored:
+        """Put a backup in a store's place, which nobody may have open.
+
+        The backup is checked before anything is replaced. Owners who were erased since stay
+        erased. The store that was there is kept beside it, as `….before-restore`.
+
+        Args:
+            path: The backup.
+            url: The store; None: by the configuration.
+            force: Whether it may take the place of a store.
+            config: See `open`.
+            cipher: See `open`.
+
+        Raises:
+            NotFound: There is no such backup.
+            Conflict: There is a store already.
+            StoreDamaged: The backup is none, or is damaged.
+            StoreTooNew: A newer Mnemon wrote it.
+            KeyUnavailable: There is no key to it.
+            StoreUnavailable: The store is open somewhere, or files can't be written.
+        """
+        return bootstrap.restore_backup(path, url, force=force, config=config, ciphers=cipher)
 
     def flush(self) -> None:
         """Write what waits to be written: access counts."""

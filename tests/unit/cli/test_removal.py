@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -45,3 +46,16 @@ def test_whom_to_erase_must_be_said(mnemon: Any) -> None:
     mnemon.ok("remember", "Lives in Oslo")
     assert mnemon("erase", "--yes").code == 2
     assert mnemon("erase", "--owner", "tesret", "--yes").code == 4
+
+
+def test_a_backup_is_made_and_restored(mnemon: Any, tmp_path: Path) -> None:
+    mnemon.ok("remember", "Lives in Oslo")
+    assert mnemon.json("backup", "copy.db")["bytes"] == (tmp_path / "copy.db").stat().st_size
+    assert mnemon("backup", "copy.db").code == 6
+    mnemon.ok("backup", "copy.db", "--force")
+    mnemon.ok("erase", "--owner", "tester", "--yes")
+    assert mnemon("restore-backup", "copy.db").code == 6
+    restored = mnemon.json("restore-backup", "copy.db", "--force")
+    assert (restored["owners"], restored["erased"]) == (0, 1)
+    assert "before-restore" in mnemon.ok("restore-backup", "copy.db", "--force").out
+    assert mnemon.json("list")["memories"] == []

@@ -13,7 +13,7 @@ import apsw
 from mnemon.errors import MnemonError, StoreDamaged, StoreUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
 Row = tuple[Any, ...]
@@ -28,6 +28,9 @@ _PRAGMAS = (
     "PRAGMA temp_store = MEMORY",
     "PRAGMA cache_size = -16000",
 )
+
+_BACKUP_PAGES = 4_096
+"""How many pages, 16 MB, are copied between two signs of progress (a guess)."""
 
 _DAMAGED = (apsw.CorruptError, apsw.NotADBError, apsw.SQLError)
 _PROBLEMS = (
@@ -156,12 +159,23 @@ class Connection:
             with suppress(apsw.Error):
                 self._raw.execute("ROLLBACK")
 
-    def back_up(self, target: Path) -> None:
-        """Copy the file, as it stands in the last committed state, to another."""
+    def back_up(self, target: Path, advance: Callable[[int], None] | None = None) -> None:
+        """Copy the file, as this connection sees it, to another.
+
+        Outside a transaction that is the last committed state.
+
+        Args:
+            target: The other file.
+            advance: Called with a number of pages as they are copied.
+        """
         copy = apsw.Connection(str(target))
         try:
             with copy.backup("main", self._raw, "main") as backup:
-                backup.step(-1)
+                while not backup.done:
+                    before = backup.remaining
+                    backup.step(_BACKUP_PAGES)
+                    if advance is not None:
+                        advance(max(0, (before or backup.page_count) - backup.remaining))
         except apsw.Error as error:
             raise translated(error, target) from error
         finally:

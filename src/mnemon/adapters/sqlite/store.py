@@ -12,6 +12,7 @@ from mnemon.adapters.sql.index import OwnerIndex, Stamp, empty_index
 from mnemon.adapters.sql.sealing import Sealing
 from mnemon.adapters.sql.search import Search
 from mnemon.adapters.sql.values import find_id, micros
+from mnemon.adapters.sqlite.backups import BackingUp
 from mnemon.adapters.sqlite.connections import Connection, Connections
 from mnemon.adapters.sqlite.erasing import OwnerErasing, refuse_erased
 from mnemon.adapters.sqlite.indexing import Tables
@@ -128,7 +129,7 @@ class SqliteTransaction(Searching, Writer):
         Writer.__init__(self, connection, sealing, owner)
 
 
-class SqliteStore(OwnerErasing):
+class SqliteStore(OwnerErasing, BackingUp):
     """A `Store` in one SQLite file."""
 
     def __init__(self, connections: Connections, cipher: Cipher, index_cache_bytes: int) -> None:
