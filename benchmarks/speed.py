@@ -17,6 +17,8 @@ for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_threads] = "1"
 # Fresh processes are to find compiled files, as those of an installed package do.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# The figures are of plain stores, and no run leaves a key in the user's own folder.
+os.environ["MNEMON_ENABLE_ENCRYPTION"] = "false"
 
 # ruff: noqa: E402
 
