@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 _ORDER_BEGINS = re.compile(
     r"(?:^|[.!?:;,\n()\[\]{}<>*#|/\-–—…\"'`“”„«»]"
     r"|\b(?:please|pls|bitte|now|then|and|und|just|kindly|so|but|first|instead|jetzt|dann|also|immediately"
-    r"|simply|always|must|shall|you (?:will|can|may|should|have to|need to|are to|now)"
+    r"|simply|always|must|shall|from (?:here|now) on"
+    r"|you (?:will|can|may|should|have to|need to|are to|now)"
     r"|(?:want|need|ask|order|command|instruct|tell) you to"
     r"|ai|assistant|claude|gpt|chatgpt|copilot))\s*$"
 )

@@ -75,7 +75,7 @@ RULES = (
         rf"|{_ORDERS}\s+(?:(?:that|which|you)\s+)?(?:were\s+|was\s+|have\s+)?(?:been\s+)?"
         r"(?:above|before|so far|given|told|received|provided)"
         r"|(?:the\s+)?(?:above|foregoing|previous|preceding)\s*(?:$|[.,;:!]|and\b|text\b)"
-        r"|(?:everything|anything|all|what)\s+(?:that\s+)?(?:you|above|before|i|we)\s*(?:were"
+        r"|(?:everything|anything|all|what)\s+(?:that\s+)?(?:you|above|before)\s*(?:were"
         r"|was|have|'?ve|said|told|been"
         r"|above|before|$|[.,!]|and))",
         imperative=True,
@@ -121,7 +121,8 @@ RULES = (
         r"|(?:acting|going to act|operating|playing|speaking) as|no longer (?:bound|an? \w+"
         r"|restricted|subject|limited)"
         r"|(?:free|exempt) (?:from|of)|(?:un\w+ed|jailbroken|dan\b)|not bound"
-        r"|(?:an?|the|my) (?!(?:\w+ )?(?:member|customer|subscriber|user|owner|parent|mother"
+        r"|the (?:admin\w*|system|developer|root|assistant|ai|bot)\b"
+        r"|(?:an?|my) (?!(?:\w+ )?(?:member|customer|subscriber|user|owner|parent|mother"
         r"|father|citizen|resident"
         r"|manager|lead|part|father|big|team|grandma|grandpa|uncle|aunt|host|follower"
         r"|contributor|maintainer"
@@ -223,7 +224,8 @@ RULES = (
         r"\b(?:store|save|remember|record|add|write|note|keep|treat|log|register"
         r"|memori[sz]e)\s+(?:this|the following|that|it|these"
         r"|what follows)\b[^.\n]{0,40}?\b(?:as|to|in|into|under)\s+"
-        r"(?:an?\s+|your\s+|the\s+|its\s+|their\s+)?(?:[\w']+\s+){0,2}?(?:corrections?|identity"
+        r"(?:an?\s+|your\s+|the\s+|its\s+|their\s+)?(?:(?!my\b|our\b)[\w']+\s+){0,2}?"
+        r"(?:corrections?|identity"
         r"|(?:user'?s?\s+)?preferences?|system (?:prompt|instructions?|rules?)|core memor(?:y"
         r"|ies)|standing (?:order|instruction)s?"
         r"|permanent (?:memory|instruction|rule)s?|trusted (?:fact|source|instruction)s?"
@@ -249,8 +251,10 @@ RULES = (
     ),
     _rule(
         "user human & tell inform mention alert notify warn ask reveal show let say",
-        r"\b(?:do not|don'?t|never) (?:tell|inform|mention|alert|notify|warn|ask|reveal|show|let"
+        r"\b(?:do not|don'?t|never|(?:you )?(?:must|shall|should) not) (?:tell|inform"
+        r"|mention|alert|notify|warn|ask|reveal|show|let"
         r"|say)\b[^.\n]{0,30}?\bthe (?:user|human)\b"
+        r"(?! (?:base|group|interface|manual|name))"
         r"|\bwithout (?:telling|informing|asking|alerting|notifying|warning) the (?:user|human)\b",
         imperative=True,
     ),
@@ -285,6 +289,16 @@ RULES = (
         rf"(?:\w+[ -])?{_MACHINE}(?: (?:assistants?|agents?|models?|systems?|bots?"
         rf"|summari[sz]ers?))?(?: (?:reading|processing|parsing|that reads?|who reads?"
         rf"|summari[sz]ing|die|der|das)\b[^:,.\n]{{0,40}})?\s*[:,!]",
+    ),
+    _rule(
+        "your & instructions rules guidelines & changed updated replaced",
+        r"\byour (?:instructions|rules|guidelines) (?:have|has) (?:been )?"
+        r"(?:changed|updated|replaced)\b",
+        imperative=True,
+    ),
+    _rule(
+        "reading & ai llm model",
+        r"\b(?:ai|llm|language model)s? (?:(?:agent|assistant|model)s? )?reading this\b",
     ),
     _rule(
         "dear hey hello & ai llm model",

@@ -44,7 +44,7 @@ _WEAK_BEGIN = r"(?:(?<![A-Za-z])|(?<=[a-z])(?=(?-i:[A-Z])))"
 _SUFFIX = (
     r"(?:[_ -]?(?:\d{1,3}|s|prod|production|dev|test|staging|live|main|old|new|value|key|string"
     r"|text"
-    r"|hash|primary|secondary|backup|current|default|admin|root|id))?"
+    r"|hash|base|primary|secondary|backup|current|default|admin|root|id))?"
 )
 _NAME = re.compile(
     rf"(?:(?P<phrase>{_PHRASE})|(?P<strong>{_STRONG})|{_WEAK_BEGIN}(?P<weak>{_WEAK}))"
@@ -67,9 +67,9 @@ _OF = (
     r"(?:\s+[\w.'@-]{1,30}){1,5}?)?"
 )
 _TOLD = re.compile(
-    rf"{_OF}(?P<link>\s*:|\s+(?:is|was|ist|war|lautet|heißt|heisst|were|are"
-    r"|(?:is|was|has been|have been|wurde|got)?\s?(?:changed|set|reset|updated"
-    r"|geändert)?\s?(?P<to>to|as|auf|als|in)))"
+    rf"{_OF}(?:\s*:|\s+(?:(?:(?:is|was|has been|have been|wurde|got)\s)?(?:(?:changed|set|reset"
+    r"|updated|geändert)\s)?(?P<to>to|as|auf|als|in)"
+    r"|is|was|ist|war|lautet|heißt|heisst|were|are))"
     r"(?:\s+(?:now|still|just|currently|simply|always|jetzt|nun|noch|immer noch|einfach"
     r"|weiterhin))?"
     rf"\s*:?\s+(?:{_QUOTED}|{_BARE})",

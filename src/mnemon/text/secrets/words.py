@@ -8,7 +8,7 @@ from mnemon.text.lists import listed
 
 _ENGLISH = """
 a able about above access active actually added after again all allowed almost already also always
-an and another any anything apparently are as ask at available bad based be because been being
+an and another any anything apparently are as ask at available await bad based be because been being
 below better between both broken but by bytes called can cannot case-sensitive changed changing
 char characters chars check clear common complex complicated compromised computed contains correct
 created default definitely deprecated derived different difficult disabled does done due each easy
