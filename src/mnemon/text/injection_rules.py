@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,20 +18,30 @@ class Rule:
     Attributes:
         triggers: Of each of these groups one stands in every such text: without, nothing is
             searched.
-        regex: The words.
+        pattern: The words, as a regular expression.
         imperative: Whether it counts only where a clause begins, as orders do.
         quotable: Whether it counts for a mention where it stands alone in quotes or backticks.
     """
 
     triggers: tuple[tuple[str, ...], ...]
-    regex: re.Pattern[str]
+    pattern: str
     imperative: bool = False
     quotable: bool = True
+
+    @property
+    def regex(self) -> re.Pattern[str]:
+        """The words, compiled when they are first looked for: most never are."""
+        return _compiled(self.pattern)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.MULTILINE)
 
 
 def _rule(triggers: str, pattern: str, *, imperative: bool = False, quotable: bool = True) -> Rule:
     groups = tuple(tuple(group.split()) for group in triggers.split("&"))
-    return Rule(groups, re.compile(pattern, re.MULTILINE), imperative, quotable)
+    return Rule(groups, pattern, imperative, quotable)
 
 
 _EARLIER = (

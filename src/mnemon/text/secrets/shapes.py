@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -24,13 +25,24 @@ class Shape:
 
     Attributes:
         trigger: What every one of them holds, lower-case: without it, nothing is searched.
-        regex: The secret; its group "secret" where it has one, else all that matches.
+        pattern: The secret, as a regular expression; its group "secret" where it has one, else
+            all that matches.
         accept: Whether what matches is one after all; None: always.
     """
 
     trigger: str
-    regex: re.Pattern[str]
+    pattern: str
     accept: Callable[[str], bool] | None = None
+
+    @property
+    def regex(self) -> re.Pattern[str]:
+        """The pattern, compiled when it is first looked for: most never are."""
+        return _compiled(self.pattern)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
 
 
 def is_random(text: str) -> bool:
@@ -51,7 +63,7 @@ def has_digit(text: str) -> bool:
 
 
 def _shape(trigger: str, pattern: str, accept: Callable[[str], bool] | None = None) -> Shape:
-    return Shape(trigger, re.compile(_BEGIN + pattern), accept)
+    return Shape(trigger, _BEGIN + pattern, accept)
 
 
 SHAPES = (
@@ -96,15 +108,15 @@ SHAPES = (
     _shape("xapp-", r"xapp-\d-[\w-]{20,}+"),
     Shape(
         "hooks.slack.com/",
-        re.compile(r"hooks\.slack\.com/(?:services|workflows)/(?P<secret>[\w/]{20,}+)"),
+        r"hooks\.slack\.com/(?:services|workflows)/(?P<secret>[\w/]{20,}+)",
     ),
     Shape(
         "/api/webhooks/",
-        re.compile(r"discord(?:app)?\.com/api/webhooks/(?P<secret>\d{10,24}/[\w-]{30,}+)"),
+        r"discord(?:app)?\.com/api/webhooks/(?P<secret>\d{10,24}/[\w-]{30,}+)",
     ),
     Shape(
         ".",
-        re.compile(r"(?<![\w-])[MNO][\w-]{22,27}\.[\w-]{6}\.[\w-]{27,}+"),
+        r"(?<![\w-])[MNO][\w-]{22,27}\.[\w-]{6}\.[\w-]{27,}+",
         is_random,
     ),
     _shape(":aa", r"\d{8,10}:AA[\w-]{30,}+"),
