@@ -153,6 +153,7 @@ class AsyncMnemon:
     rotate_key = _on_engine(Mnemon.rotate_key)
     readmit = _on_engine(Mnemon.readmit)
     backup = _on_engine(Mnemon.backup)
+    verify = _on_engine(Mnemon.verify)
     flush = _on_engine(Mnemon.flush)
     remember = _on_engine(Mnemon.remember)
     learn = _on_engine(Mnemon.learn)

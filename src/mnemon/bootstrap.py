@@ -30,6 +30,7 @@ from mnemon.services.remember import Remembering
 from mnemon.services.review import Reviewing
 from mnemon.services.touches import Touches
 from mnemon.services.transfer import Transferring
+from mnemon.services.verify import Verifying
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,6 +103,7 @@ def _services(access: Access, indexer: Indexer, touches: Touches, settings: Sett
         transferring=Transferring(access, indexer),
         keys=KeyRotation(access.store, indexer),
         purging=Purging(access, indexer),
+        verifying=Verifying(access.store, indexer),
         reviewing=Reviewing(access, indexer, changing),
     )
 

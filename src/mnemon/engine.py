@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from mnemon.services.learn import Learned
     from mnemon.services.purge import Erased, Purged
     from mnemon.services.transfer import Taken
+    from mnemon.services.verify import Report
 
 
 class Mnemon:
@@ -189,6 +190,22 @@ class Mnemon:
             StoreUnavailable: The store is open somewhere, or files can't be written.
         """
         return bootstrap.restore_backup(path, url, force=force, config=config, ciphers=cipher)
+
+    def verify(
+        self, *, repair: bool = False, advance: Callable[[int], None] | None = None
+    ) -> Report:
+        """Compare everything stored with what it was derived from, and with itself.
+
+        Args:
+            repair: Whether to put right what can be derived: the index, counts, what is left
+                over. What can't is named.
+            advance: Called with a number of texts as they are compared.
+
+        Raises:
+            InvalidInput: The store is kept in memory.
+            ServiceFailed: A vector is missing, and the embedder failed.
+        """
+        return self._parts.services.verifying.verify(repair=repair, advance=advance)
 
     def flush(self) -> None:
         """Write what waits to be written: access counts."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mnemon.services.remember import Remembering
     from mnemon.services.review import Reviewing
     from mnemon.services.transfer import Taken, Transferring
+    from mnemon.services.verify import Verifying
 
 DEFAULT_SESSION = "default"
 TOP_K = 5
@@ -47,6 +48,7 @@ class Services:
     transferring: Transferring
     keys: KeyRotation
     purging: Purging
+    verifying: Verifying
     reviewing: Reviewing
 
 

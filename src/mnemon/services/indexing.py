@@ -78,6 +78,19 @@ class Indexer:
         self._recent.keep(fresh)
         return [_with_vectors(entry, vectors | fresh) for entry in bare]
 
+    def anew(self, texts: Sequence[Text]) -> list[IndexEntry]:
+        """Return the index entry of each text, embedded anew whatever the store has."""
+        bare = [self._bare(text) for text in texts]
+        wanted = {
+            passage.digest: embedded_text(text.speaker, passage.span.of(text.content))
+            for text, entry in zip(texts, bare, strict=True)
+            for passage in entry.passages
+            if passage.digest is not None
+        }
+        vectors = quantise(self._embed(list(wanted.values()), "document"))
+        fresh = dict(zip(wanted, vectors, strict=True))
+        return [_with_vectors(entry, fresh) for entry in bare]
+
     def keywords_only(self, text: Text) -> IndexEntry:
         """Return the index entry of a text without its vectors."""
         return self._bare(text)

@@ -146,6 +146,7 @@ class Purging:
             for id_, wordings in left.items()
         }
         before = {id_: self._before(tx, id_, plan) for id_ in left}
+        versions = {memory.id: memory.version for memory in tx.memories(plan.memories)}
         tx.purge(plan.gone)
         for id_, pairs in bare.items():
             tx.reword(
@@ -155,7 +156,10 @@ class Purging:
                     for wording, entry in pairs
                 ],
             )
-        tx.record([Event(id_, Action.PURGED, now, "user", 0) for id_ in plan.gone])
+        # Of a message 0, by which `verify` knows that its place is empty on purpose.
+        tx.record(
+            [Event(id_, Action.PURGED, now, "user", versions.get(id_, 0)) for id_ in plan.gone]
+        )
 
     def _before(self, tx: Transaction, id_: str, plan: _Plan) -> Sequence[Wording]:
         """Return what the message before one will have said in its versions."""

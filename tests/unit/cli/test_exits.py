@@ -18,7 +18,7 @@ def all_errors(kind: type[errors.MnemonError] = errors.MnemonError) -> Iterator[
 def test_every_error_of_ours_has_a_code_and_no_two_the_same() -> None:
     assert set(exits.CODES) == {kind for kind in all_errors() if kind.__module__ == errors.__name__}
     assert len(set(exits.CODES.values())) == len(exits.CODES)
-    others = {0, exits.FILES, exits.INTERRUPTED, exits.PIPE_CLOSED}
+    others = {0, exits.FILES, exits.FINDINGS, exits.INTERRUPTED, exits.PIPE_CLOSED}
     assert others.isdisjoint(exits.CODES.values())
 
 

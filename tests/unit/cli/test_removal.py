@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 
@@ -59,3 +61,16 @@ def test_a_backup_is_made_and_restored(mnemon: Any, tmp_path: Path) -> None:
     assert (restored["owners"], restored["erased"]) == (0, 1)
     assert "before-restore" in mnemon.ok("restore-backup", "copy.db", "--force").out
     assert mnemon.json("list")["memories"] == []
+
+
+def test_damage_has_an_exit_code_of_its_own_and_is_repaired(mnemon: Any, tmp_path: Path) -> None:
+    mnemon.ok("remember", "Lives in Oslo", "--store", "m.db")
+    assert "Nothing is wrong" in mnemon.ok("verify", "--store", "m.db").out
+    with closing(apsw.Connection(str(tmp_path / "m.db"))) as connection:
+        connection.execute("DELETE FROM terms")
+    answer = mnemon("verify", "--store", "m.db")
+    assert answer.code == 16
+    assert "keywords" in answer.out
+    report = mnemon.json("verify", "--repair", "--store", "m.db")
+    assert [(each["kind"], each["repaired"]) for each in report["findings"]] == [("terms", True)]
+    mnemon.ok("verify", "--store", "m.db")

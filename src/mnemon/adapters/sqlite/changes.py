@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from mnemon.domain.messages import Role
     from mnemon.ports.store import IndexEntry
 
-_INSERT_ITEM = f"INSERT INTO items VALUES ({', '.join('?' * 18)})"
-_INSERT_PASSAGE = f"INSERT INTO passages VALUES ({', '.join('?' * 9)})"
-_INSERT_TERM = "INSERT INTO terms VALUES (?, ?, ?, ?, ?)"
+INSERT_ITEM = f"INSERT INTO items VALUES ({', '.join('?' * 18)})"
+INSERT_PASSAGE = f"INSERT INTO passages VALUES ({', '.join('?' * 9)})"
+INSERT_TERM = "INSERT INTO terms VALUES (?, ?, ?, ?, ?)"
 CLOSE_ITEM = (
     "UPDATE items SET valid_to = max(?, valid_from), changed = ?"
     " WHERE owner_id = ? AND item = ? AND valid_to IS NULL"
@@ -134,11 +134,11 @@ class Changes(Records):
         numbered = [(first + n, facts, entry) for n, (facts, entry) in enumerate(entries)]
         dimension = self._dimension(entry for _, entry in entries)
         self._connection.run_many(
-            _INSERT_ITEM,
+            INSERT_ITEM,
             [item_row(self._sealing, owner, n, f, e, self._changed) for n, f, e in numbered],
         )
         self._connection.run_many(
-            _INSERT_PASSAGE,
+            INSERT_PASSAGE,
             [
                 row
                 for n, _, e in numbered
@@ -146,7 +146,7 @@ class Changes(Records):
             ],
         )
         terms = [row for n, _, e in numbered for row in term_rows(self._sealing, owner, n, e)]
-        self._connection.run_many(_INSERT_TERM, sorted(terms))  # in the order of the tree
+        self._connection.run_many(INSERT_TERM, sorted(terms))  # in the order of the tree
         self._next_item += len(entries)
         return first
 

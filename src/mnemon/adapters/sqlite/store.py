@@ -16,11 +16,13 @@ from mnemon.adapters.sqlite.backups import BackingUp
 from mnemon.adapters.sqlite.connections import Connection, Connections
 from mnemon.adapters.sqlite.erasing import OwnerErasing, refuse_erased
 from mnemon.adapters.sqlite.indexing import Tables
+from mnemon.adapters.sqlite.mending import Mending
 from mnemon.adapters.sqlite.opening import prepare
 from mnemon.adapters.sqlite.owner_row import OwnerRow, read_owner
 from mnemon.adapters.sqlite.reads import Records
 from mnemon.adapters.sqlite.resealing import Resealer
 from mnemon.adapters.sqlite.schema import MIGRATIONS
+from mnemon.adapters.sqlite.verifying import Examining
 from mnemon.adapters.sqlite.writes import Writer
 from mnemon.errors import WrongEmbeddingModel
 from mnemon.ports.store import StoreMeta
@@ -129,7 +131,7 @@ class SqliteTransaction(Searching, Writer):
         Writer.__init__(self, connection, sealing, owner)
 
 
-class SqliteStore(OwnerErasing, BackingUp):
+class SqliteStore(OwnerErasing, BackingUp, Examining, Mending):
     """A `Store` in one SQLite file."""
 
     def __init__(self, connections: Connections, cipher: Cipher, index_cache_bytes: int) -> None:

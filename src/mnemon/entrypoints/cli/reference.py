@@ -29,6 +29,7 @@ def exit_codes() -> str:
         (exits.FAILED, "an error that has no code of its own, or that nobody foresaw"),
         *((code, _meaning(kind)) for kind, code in exits.CODES.items() if code != exits.FAILED),
         (exits.FILES, "a file can't be read or written"),
+        (exits.FINDINGS, "`mnemon verify` found damage that is not repaired"),
         (exits.INTERRUPTED, "interrupted with Ctrl-C"),
         (exits.PIPE_CLOSED, "nobody reads the output any more"),
     ]

@@ -36,6 +36,7 @@ COMMANDS: Final = {
     "erase": Entry("erase", "Remove everything of an owner for good."),
     "key": Entry("key", "Back up, bring back or change the encryption keys."),
     "reset": Entry("reset", "Delete the store and its keys, and start afresh."),
+    "verify": Entry("verify", "Look for damage in the store, and repair it."),
     "eval": Entry("eval_", "Measure how well the right messages are found in a data set."),
     "config": Entry("config", "Show the settings in force, and where they come from."),
 }

@@ -1,0 +1,144 @@
+"""Putting right what of an owner's rows can be derived."""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from mnemon.adapters.sql.entries import ItemFacts, item_row, passage_rows, term_rows
+from mnemon.adapters.sql.rows import speaker_digest
+from mnemon.adapters.sql.sealing import Sealing
+from mnemon.adapters.sql.values import pack_id
+from mnemon.adapters.sqlite.changes import INSERT_ITEM, INSERT_PASSAGE, INSERT_TERM
+from mnemon.adapters.sqlite.checks import CHECKS
+from mnemon.adapters.sqlite.owner_row import read_owner, stored_dimension
+from mnemon.adapters.sqlite.verifying import NOT_DERIVED, Examined
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mnemon.adapters.sqlite.connections import Connection, Connections
+    from mnemon.adapters.sqlite.owner_row import OwnerRow
+    from mnemon.ports.cipher import Cipher
+    from mnemon.ports.store import IndexEntry
+    from mnemon.ports.verifying import StoredText
+
+_OF_ITEMS = "WHERE owner_id = ? AND item IN (SELECT value FROM carray(?))"
+
+
+class Mending:
+    """The half of a SQLite store that repairs."""
+
+    _connections: Connections
+    _cipher: Cipher
+
+    def mend(
+        self, owner_id: str, entries: Mapping[int, IndexEntry], seen: Mapping[int, StoredText]
+    ) -> None:
+        """See the port."""
+        with self._connections.writing() as connection:
+            owner = read_owner(connection, owner_id)
+            sealing = Sealing(self._cipher.of(owner_id, owner.key_version), owner_id)
+            examined = Examined(connection, sealing, owner)
+            texts = {text.item: text for text in examined.texts()}
+            same = {n: e for n, e in entries.items() if n in texts and texts[n] == seen[n]}
+            _Mender(connection, sealing, owner).mend(same, texts, examined)
+            connection.run("COMMIT")
+
+
+class _Mender:
+    """Repairs one owner within a transaction."""
+
+    def __init__(self, connection: Connection, sealing: Sealing, owner: OwnerRow) -> None:
+        self._connection = connection
+        self._sealing = sealing
+        self._owner = owner
+
+    def mend(
+        self,
+        entries: Mapping[int, IndexEntry],
+        texts: Mapping[int, StoredText],
+        examined: Examined,
+    ) -> None:
+        self._index(entries, texts)
+        for check in CHECKS:
+            if check.mend:
+                self._connection.run(check.mend, (self._owner.number,))
+        self._speakers(examined)
+        self._memories(examined)
+        self._connection.run(
+            "UPDATE owners SET counter = counter + 1, revision = revision + 1,"
+            " generation = generation + 1 WHERE owner_id = ?",
+            (self._owner.number,),
+        )
+
+    def _index(self, entries: Mapping[int, IndexEntry], texts: Mapping[int, StoredText]) -> None:
+        """Put entries in the place of stored ones; the checks that follow add the facts."""
+        if not entries:
+            return
+        number, dimension = self._owner.number, stored_dimension(self._connection)
+        items = (number, apsw.carray(array("q", entries)))
+        set_by_somebody: dict[int, int] = dict(
+            self._connection.rows(
+                f"SELECT item, traits & {NOT_DERIVED} FROM items {_OF_ITEMS}", items
+            )
+        )
+        for table in ("items", "passages", "terms"):
+            self._connection.run(f"DELETE FROM {table} {_OF_ITEMS}", items)
+        for item, entry in entries.items():
+            facts = _bare_facts(texts[item])
+            changed = self._owner.revision
+            row: list[Any] = [*item_row(self._sealing, number, item, facts, entry, changed)]
+            row[9] |= set_by_somebody.get(item, 0)
+            self._connection.run(INSERT_ITEM, row)
+            self._connection.run_many(
+                INSERT_PASSAGE, passage_rows(self._sealing, number, item, entry, dimension)
+            )
+            self._connection.run_many(INSERT_TERM, term_rows(self._sealing, number, item, entry))
+
+    def _speakers(self, examined: Examined) -> None:
+        names = examined.names()
+        for number, sealed, role in self._connection.rows(
+            "SELECT number, name, role FROM participants WHERE owner_id = ?",
+            (self._owner.number,),
+        ):
+            if sealed is None or names[number] is not None:
+                digest = speaker_digest(self._sealing, names[number], role)
+                self._connection.run(
+                    "UPDATE OR IGNORE participants SET digest = ?"
+                    " WHERE owner_id = ? AND number = ?",
+                    (digest, self._owner.number, number),
+                )
+
+    def _memories(self, examined: Examined) -> None:
+        scan, number = examined.scan(), self._owner.number
+        self._connection.run_many(
+            "UPDATE OR IGNORE memories SET key_digest = ? WHERE owner_id = ? AND id = ?",
+            [(digest, number, packed) for packed, digest in scan.keys.items()],
+        )
+        kept = self._connection.rows("SELECT tag, item FROM tags WHERE owner_id = ?", (number,))
+        tags = scan.tags | {(tag, item) for tag, item in kept if item in scan.unknown}
+        for table, rows in (("tags", tags), ("derived", scan.derived)):
+            self._connection.run(f"DELETE FROM {table} WHERE owner_id = ?", (number,))
+            self._connection.run_many(
+                f"INSERT INTO {table} VALUES (?, ?, ?)", [(number, *row) for row in sorted(rows)]
+            )
+
+
+def _bare_facts(text: StoredText) -> ItemFacts:
+    """Return the facts of an item that its record is yet to tell."""
+    return ItemFacts(
+        record_id=pack_id(text.record_id),
+        kind=None,
+        session=None,
+        sequence=0,
+        speaker=None,
+        role="assistant",
+        at=0,
+        valid_from=text.valid_from,
+        valid_to=text.valid_from,
+        expires_at=None,
+        compressed=False,
+    )

@@ -1,0 +1,344 @@
+"""Comparing one owner's rows with each other, and with what they were derived from."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from mnemon.adapters.sql.entries import passage_rows, term_rows
+from mnemon.adapters.sql.rows import MEMORY_COLUMNS, speaker_digest, unpack_sources
+from mnemon.adapters.sql.sealing import Sealing
+from mnemon.adapters.sql.values import pack_id, unpack_id
+from mnemon.adapters.sqlite.checks import CHECKS
+from mnemon.adapters.sqlite.erasing import OWNED
+from mnemon.adapters.sqlite.owner_row import read_owner, stored_dimension
+from mnemon.domain.items import Trait
+from mnemon.errors import StoreDamaged
+from mnemon.ports.verifying import Checked, Finding, StoredText
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from mnemon.adapters.sqlite.connections import Connection, Connections
+    from mnemon.adapters.sqlite.owner_row import OwnerRow
+    from mnemon.ports.cipher import Cipher
+    from mnemon.ports.store import IndexEntry
+    from mnemon.ports.verifying import Examination
+
+_MESSAGES = " UNION ALL ".join(
+    f"SELECT m.session, m.sequence, r.version, r.item, r.id, r.content, r.speaker, r.valid_from,"
+    f" {is_open} FROM {table} AS r CROSS JOIN messages AS m"
+    " ON m.owner_id = r.owner_id AND m.id = r.id WHERE r.owner_id = ?1"
+    for table, is_open in (("message_versions", "0"), ("messages", "r.valid_to IS NULL"))
+)
+_MEMORIES = " UNION ALL ".join(
+    f"SELECT {MEMORY_COLUMNS}, {is_open} FROM {table} WHERE owner_id = ?1"
+    for table, is_open in (("versions", "0"), ("memories", "valid_to IS NULL"))
+)
+_SEALED = {"key": 6, "content": 7, "summary": 8, "tags": 9}
+_TOP = 127
+NOT_DERIVED = int(getattr(Trait, "REVIEWED", 0))
+"""Traits that are not of the text, but were set by somebody."""
+
+
+@dataclass(slots=True)
+class Scan:
+    """What the versions of memories say that the index must know.
+
+    Attributes:
+        tags: Digest and item.
+        unknown: Items whose tags do not open.
+        derived: Source and memory.
+        keys: The digest of each memory's key, where that can be told.
+        sealed: What does not open.
+    """
+
+    tags: set[tuple[bytes, int]] = field(default_factory=set)
+    unknown: set[int] = field(default_factory=set)
+    derived: set[tuple[bytes, bytes]] = field(default_factory=set)
+    keys: dict[bytes, bytes | None] = field(default_factory=dict)
+    sealed: list[Finding] = field(default_factory=list)
+
+
+class Examined:
+    """One owner in one read transaction; an `Examination`."""
+
+    def __init__(self, connection: Connection, sealing: Sealing, owner: OwnerRow) -> None:
+        """Take a connection within a transaction."""
+        self._connection = connection
+        self._sealing = sealing
+        self._owner = owner.number
+        self._dimension = stored_dimension(connection)
+        self._embeds = self._dimension is not None
+        self._terms: dict[int, tuple[int, int]] | None = None
+
+    def checked(self) -> Checked:
+        """See the port."""
+        counts = [
+            (self._connection.row(f"SELECT count(*) FROM {table} WHERE owner_id = ?", self._me))
+            for table in ("memories", "messages", "passages")
+        ]
+        return Checked(1, *(row[0] if row else 0 for row in counts))
+
+    def records(self) -> list[Finding]:
+        """See the port."""
+        found = [
+            self._finding(check.kind, None if id_ is None else unpack_id(id_), check.detail)
+            for check in CHECKS
+            for (id_,) in self._connection.rows(check.find, self._me)
+        ]
+        return [*found, *self._speakers(), *self._memories(), *self._events()]
+
+    def texts(self) -> list[StoredText]:
+        """See the port."""
+        return [*self._said(), *self._remembered()]
+
+    def compare(self, text: StoredText, entries: Sequence[IndexEntry]) -> list[Finding]:
+        """See the port."""
+        entry = entries[0]
+        kinds = dict(self._item_differences(text, entry))
+        kinds |= dict(self._passage_differences(text, entry))
+        if {"digest", "passages"} <= kinds.keys():
+            # Two witnesses that do not know of each other: the text itself has changed.
+            return [self._finding("text", text.record_id, "the text was changed from outside")]
+        if not self._has_terms(text.item, entries):
+            kinds["terms"] = "its keywords are not those of its text"
+        return [self._finding(kind, text.record_id, detail) for kind, detail in kinds.items()]
+
+    @property
+    def _me(self) -> tuple[int]:
+        return (self._owner,)
+
+    def _finding(self, kind: str, record_id: str | None, detail: str) -> Finding:
+        return Finding(kind, self._sealing.owner_id, record_id, detail)
+
+    def _opened(self, sealed: bytes | None, record: str, field: str, version: int) -> str | None:
+        """Return a sealed text; None where there is none, or it does not open."""
+        if sealed is None:
+            return None
+        try:
+            return self._sealing.open(sealed, record, field, version)
+        except (StoreDamaged, UnicodeDecodeError):
+            return None
+
+    def names(self) -> dict[int, str | None]:
+        """Return the speakers' names by number; None for those without, or that do not open."""
+        rows = self._connection.rows(
+            "SELECT number, name FROM participants WHERE owner_id = ?", self._me
+        )
+        return {n: self._opened(name, f"participant:{n}", "name", 1) for n, name in rows}
+
+    def _speakers(self) -> Iterator[Finding]:
+        rows = self._connection.rows(
+            "SELECT number, name, role, digest FROM participants WHERE owner_id = ?", self._me
+        )
+        names = self.names()
+        for number, sealed, role, digest in rows:
+            if sealed is not None and names[number] is None:
+                yield self._finding("sealed", None, f"the name of speaker {number} does not open")
+            elif digest != speaker_digest(self._sealing, names[number], role):
+                yield self._finding("speaker", None, f"speaker {number} can't be found by name")
+
+    def _memories(self) -> Iterator[Finding]:
+        scan = self.scan()
+        yield from scan.sealed
+        for packed, stored in self._connection.rows(
+            "SELECT id, key_digest FROM memories WHERE owner_id = ?", self._me
+        ):
+            if packed in scan.keys and stored != scan.keys[packed]:
+                yield self._finding("key", unpack_id(packed), "it can't be found by its key")
+        yield from self._differing("tags", "tag, item", scan.tags, scan.unknown)
+        yield from self._differing("derived", "source_id, memory_id", scan.derived, set())
+
+    def scan(self) -> Scan:
+        """Read all versions of memories, and what the index must have of them."""
+        scan = Scan()
+        newest: dict[bytes, int] = dict(
+            self._connection.rows("SELECT id, version FROM memories WHERE owner_id = ?", self._me)
+        )
+        for row in self._connection.rows(_MEMORIES, self._me):
+            opened = self._opened_fields(row, scan)
+            for tag in _tags(opened["tags"]):
+                scan.tags.add((self._sealing.digest("tag", tag), row[2]))
+            if newest.get(row[0]) == row[1]:
+                scan.derived |= {(pack_id(s.id), row[0]) for s in unpack_sources(row[20])}
+                key = opened["key"]
+                if (key is None) == (row[_SEALED["key"]] is None):
+                    scan.keys[row[0]] = None if key is None else self._sealing.digest("key", key)
+        return scan
+
+    def _opened_fields(self, row: Sequence[Any], scan: Scan) -> dict[str, str | None]:
+        record, version, item = unpack_id(row[0]), row[1], row[2]
+        opened = {f: self._opened(row[n], record, f, version) for f, n in _SEALED.items()}
+        for name, place in _SEALED.items():
+            if row[place] is not None and opened[name] is None:
+                scan.sealed.append(self._finding("sealed", record, f"its {name} does not open"))
+                if name == "tags":
+                    scan.unknown.add(item)
+        return opened
+
+    def _differing(
+        self, table: str, columns: str, expected: set[Any], unknown: set[int]
+    ) -> Iterator[Finding]:
+        rows = self._connection.rows(f"SELECT {columns} FROM {table} WHERE owner_id = ?", self._me)
+        stored = {row for row in rows if row[1] not in unknown}
+        kind = "tags" if table == "tags" else "sources"
+        for _ in stored - expected:
+            yield self._finding(kind, None, "the index has one that no record has")
+        for _ in expected - stored:
+            yield self._finding(kind, None, "the index lacks one that a record has")
+
+    def _events(self) -> Iterator[Finding]:
+        rows = self._connection.rows(
+            "SELECT number, record_id, details FROM events"
+            " WHERE owner_id = ? AND details IS NOT NULL",
+            self._me,
+        )
+        for number, packed, details in rows:
+            if self._opened(details, unpack_id(packed), "event", number) is None:
+                yield self._finding("sealed", unpack_id(packed), "an event's details do not open")
+
+    def _said(self) -> Iterator[StoredText]:
+        names = self.names()
+        rows = self._connection.rows(f"{_MESSAGES} ORDER BY 1, 2, 3", self._me)
+        for session, sequence, version, item, packed, sealed, speaker, since, is_open in rows:
+            record = unpack_id(packed)
+            content = self._opened(sealed, record, "content", version)
+            if content is not None and speaker in names:
+                name, place = names[speaker], (session, sequence)
+                yield StoredText(item, record, content, name, place, bool(is_open), since)
+
+    def _remembered(self) -> Iterator[StoredText]:
+        for row in self._connection.rows(_MEMORIES, self._me):
+            record = unpack_id(row[0])
+            content = self._opened(row[7], record, "content", row[1])
+            if content is not None:
+                yield StoredText(row[2], record, content, None, None, bool(row[24]), row[22])
+
+    def _item_differences(self, text: StoredText, entry: IndexEntry) -> Iterator[tuple[str, str]]:
+        row = self._connection.row(
+            "SELECT traits, words, tokens, content FROM items WHERE owner_id = ? AND item = ?",
+            (self._owner, text.item),
+        )
+        if row is None:
+            return  # named by `records`
+        features = entry.features
+        derived = (int(features.traits) & ~NOT_DERIVED, features.words, features.tokens)
+        if (row[0] & ~NOT_DERIVED, *row[1:3]) != derived:
+            yield "item", "what ranking knows of it is not so"
+        if row[3] != self._sealing.digest("content", entry.content_key):
+            yield "digest", "it can't be found by its content"
+
+    def _passage_differences(
+        self, text: StoredText, entry: IndexEntry
+    ) -> Iterator[tuple[str, str]]:
+        stored = self._connection.rows(
+            "SELECT owner_id, item, part, start, stop, tokens, digest, vector FROM passages"
+            " WHERE owner_id = ? AND item = ? ORDER BY part",
+            (self._owner, text.item),
+        )
+        rows = passage_rows(self._sealing, self._owner, text.item, entry, self._dimension)
+        derived = [(*row[:6], row[7]) for row in rows]
+        if [row[:7] for row in stored] != derived:
+            yield "passages", "its passages are not those of its text"
+        if self._embeds and not all(self._is_vector(row[7]) for row in stored):
+            yield "vector", "a vector is missing or damaged"
+
+    def _is_vector(self, stored: bytes | None) -> bool:
+        if stored is None or self._dimension is None:
+            return False
+        try:
+            vector = self._sealing.show([stored], self._dimension)[0]
+        except (StoreDamaged, ValueError):
+            return False
+        top = int(np.abs(vector.astype(np.int16)).max(initial=0))
+        return top in (0, _TOP)  # as `policies.vectors.quantise` makes them
+
+    def _has_terms(self, item: int, entries: Sequence[IndexEntry]) -> bool:
+        if self._terms is None:
+            self._terms = self._stored_terms()
+        stored = self._terms.get(item, (0, 0))
+        return any(self._summed(item, entry) == stored for entry in entries)
+
+    def _summed(self, item: int, entry: IndexEntry) -> tuple[int, int]:
+        """Return number and sum of the rows of terms and lengths that an entry makes."""
+        rows = [row[1:] for row in term_rows(self._sealing, self._owner, item, entry)]
+        rows += [
+            (part, sum(passage.terms.values()))  # its length, beside its terms
+            for part, passage in enumerate(entry.passages)
+        ]
+        return len(rows), sum(map(hash, rows))
+
+    def _stored_terms(self) -> dict[int, tuple[int, int]]:
+        """Return number and sum of the rows of each item, which do not depend on their order.
+
+        By one pass over all terms: they stand by term, not by item.
+        """
+        found: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0])
+        rows: Iterable[tuple[Any, ...]] = self._connection.rows(
+            "SELECT term, item, part, tf FROM terms WHERE owner_id = ?", self._me
+        )
+        for row in rows:
+            found[row[1]][0] += 1
+            found[row[1]][1] += hash(row)
+        for item, *rest in self._connection.rows(
+            "SELECT item, part, length FROM passages WHERE owner_id = ?", self._me
+        ):
+            found[item][0] += 1
+            found[item][1] += hash(tuple(rest))
+        return {item: (count, total) for item, (count, total) in found.items()}
+
+
+class Examining:
+    """The half of a SQLite store that looks for damage."""
+
+    _connections: Connections
+    _cipher: Cipher
+
+    def check_file(self) -> list[Finding]:
+        """See the port."""
+        found: list[Finding] = []
+        try:
+            with self._connections.reading() as connection:
+                problems = connection.rows("PRAGMA integrity_check")
+                found += [Finding("file", None, None, str(p)) for (p,) in problems if p != "ok"]
+                for table in OWNED:
+                    (count,) = connection.row(f"SELECT count(*) {_nobodys(table)}") or (0,)
+                    if count:
+                        detail = f"rows of {table} that are nobody's"
+                        found.append(Finding("orphan", None, None, detail))
+        except StoreDamaged as error:
+            found.append(Finding("file", None, None, str(error)))
+        return found
+
+    def repair_file(self) -> None:
+        """See the port: makes SQLite's own indexes anew, and removes what is nobody's."""
+        with self._connections.writing() as connection:
+            connection.run("REINDEX")
+            for table in OWNED:
+                connection.run(f"DELETE {_nobodys(table)}")
+            connection.run("COMMIT")
+
+    @contextmanager
+    def examine(self, owner_id: str) -> Iterator[Examination]:
+        """See the port."""
+        with self._connections.reading() as connection:
+            owner = read_owner(connection, owner_id)
+            sealing = Sealing(self._cipher.of(owner_id, owner.key_version), owner_id)
+            yield Examined(connection, sealing, owner)
+
+
+def _nobodys(table: str) -> str:
+    return f"FROM {table} WHERE owner_id NOT IN (SELECT owner_id FROM owners)"
+
+
+def _tags(text: str | None) -> list[str]:
+    try:
+        return [] if text is None else msgspec.json.decode(text, type=list[str])
+    except msgspec.DecodeError:
+        return []

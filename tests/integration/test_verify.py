@@ -1,0 +1,362 @@
+"""Damage of many kinds is planted; each is found, repaired where it can be, and named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing, suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+import apsw
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemon import Message, Mnemon, OwnerMemory
+from mnemon.adapters.crypto.plain import PlainCipher
+from mnemon.domain.memories import Memory
+from mnemon.errors import InvalidInput, MnemonError
+from mnemon.testing.clock import SettableClock
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+
+
+class Ticking(SettableClock):
+    """Time goes on, a second whenever it is asked for."""
+
+    def now(self) -> datetime:
+        self.advance(timedelta(seconds=1))
+        return super().now()
+
+
+def opened(path: Path | str, *, encrypted: bool = False) -> Mnemon:
+    return Mnemon.open(
+        path,
+        embedder=HashingEmbedder(),
+        tokens=WordCounter(),
+        clock=Ticking(datetime(2026, 1, 1, tzinfo=UTC)),
+        cipher=None if encrypted else PlainCipher(),
+    )
+
+
+def live(alice: OwnerMemory) -> None:
+    """Do everything that there is to do."""
+    for number in range(4):
+        alice.learn(f"I like number {number}. The sky is blue.", "I see, thanks.")
+    alice.log([Message("Bob", "The gate code is 99-12."), Message("Eve", "Right.")], session="s")
+    alice.remember("Lives in Oslo", key="home", tags=["a", "b"], session="s")
+    alice.remember("Lives in Bergen", key="home")
+    alice.remember("Works at NASA", tags=["work"], happened_at=datetime(2025, 5, 5, tzinfo=UTC))
+    old, new = alice.remember("Drives a red car"), alice.remember("Drives a blue car")
+    alice.supersede(old.id, new.id)
+    learned = alice.learn("I live in Rome. I work at home. It rains.", "I see.")
+    alice.forget(learned.memories[0].id)
+    alice.restore(learned.memories[0].id)
+    alice.forget(learned.memories[1].id)
+    alice.forget(alice.learn("A word to forget", "Forgotten.").messages[0].id)
+    alice.purge(alice.learn("I prefer tea.", "So do I.").memories[0].id)
+    alice.update(new.id, tags=["car"], importance=0.9)
+    alice.end_session("s")
+    alice.recall("where do I live?")
+
+
+@pytest.fixture(params=["plain", "encrypted"])
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A store in which much was done, for two owners."""
+    store: Path = tmp_path / request.param / "memory.db"
+    with opened(store, encrypted=request.param == "encrypted") as memory:
+        for owner in ("alice", "bob"):
+            live(memory.owner(owner))
+    return store
+
+
+def again(path: Path) -> Mnemon:
+    return opened(path, encrypted=path.parent.name == "encrypted")
+
+
+def plant(path: Path, *statements: str) -> None:
+    with closing(apsw.Connection(str(path))) as connection:
+        changed = 0
+        for statement in statements:
+            for name, meaning in NAMES.items():
+                statement = statement.replace(name, meaning)  # noqa: PLW2901
+            connection.execute(statement)
+            changed += connection.changes()
+        assert changed
+
+
+def test_nothing_is_found_where_nothing_is_wrong(path: Path) -> None:
+    with again(path) as memory:
+        report = memory.verify()
+        assert report.findings == ()
+        assert report.checked.owners == 2
+        assert report.checked.memories > 16
+        assert report.checked.messages > 28
+        assert memory.verify(repair=True).findings == ()
+
+
+class Damage(NamedTuple):
+    """What is planted, of what kind it is found, and whether it can be repaired."""
+
+    kind: str
+    statement: str
+    repaired: bool = True
+
+
+NAMES = {
+    "@ONE": "owner_id = 1 AND item = (SELECT min(item) FROM memories WHERE owner_id = 1)",
+    "@ITEM": "(SELECT min(item) FROM memories WHERE owner_id = 1 AND valid_to IS NULL)",
+}
+"""What stands for a memory of the first owner, and for an item of it."""
+
+DAMAGE = {
+    "a vector is missing": Damage("vector", "UPDATE passages SET vector = NULL WHERE @ONE"),
+    "a vector is too short": Damage(
+        "vector", "UPDATE passages SET vector = substr(vector, 3) WHERE @ONE"
+    ),
+    "a vector is not normed": Damage(
+        "vector",
+        "UPDATE passages SET vector = unhex(replace(hex(zeroblob(length(vector))), '00', '05'))"
+        " WHERE @ONE",
+    ),
+    "a passage is missing": Damage("passages", "DELETE FROM passages WHERE @ONE"),
+    "a passage stands elsewhere": Damage("passages", "UPDATE passages SET stop = 1 WHERE @ONE"),
+    "a passage has another digest": Damage(
+        "passages", "UPDATE passages SET digest = zeroblob(16) WHERE @ONE"
+    ),
+    "a passage has a wrong length": Damage("terms", "UPDATE passages SET length = 99 WHERE @ONE"),
+    "a passage of nothing": Damage(
+        "orphan", "INSERT INTO passages VALUES (1, 9999, 0, 0, 1, 1, 1, NULL, NULL)"
+    ),
+    "a keyword is missing": Damage(
+        "terms",
+        "DELETE FROM terms WHERE owner_id = 1 AND item = @ITEM AND term ="
+        " (SELECT min(term) FROM terms WHERE owner_id = 1 AND item = @ITEM)",
+    ),
+    "a keyword is counted wrongly": Damage(
+        "terms", "UPDATE terms SET tf = tf + 1 WHERE owner_id = 1 AND item = @ITEM"
+    ),
+    "a keyword too many": Damage(
+        "terms", "INSERT INTO terms VALUES (1, x'6162636465666768', @ITEM, 0, 1)"
+    ),
+    "a keyword of nothing": Damage(
+        "orphan", "INSERT INTO terms VALUES (1, x'6162636465666768', 9999, 0, 1)"
+    ),
+    "keywords of two memories are swapped": Damage(
+        "terms",
+        "UPDATE terms SET item = (SELECT max(item) FROM items WHERE owner_id = 1) + 1 - item"
+        " WHERE owner_id = 1 AND item IN (1, (SELECT max(item) FROM items WHERE owner_id = 1))",
+    ),
+    "a content digest is wrong": Damage(
+        "digest", "UPDATE items SET content = zeroblob(16) WHERE @ONE"
+    ),
+    "features are wrong": Damage("item", "UPDATE items SET words = words + 7 WHERE @ONE"),
+    "an item is missing": Damage("item", "DELETE FROM items WHERE @ONE"),
+    "an item of nothing": Damage(
+        "orphan",
+        "INSERT INTO items SELECT owner_id, 9999, zeroblob(16), kind, session, sequence, speaker,"
+        " role, at, traits, words, tokens, content, valid_from, valid_to, expires_at, compressed,"
+        " changed FROM items WHERE @ONE",
+    ),
+    "an item ends too early": Damage("item", "UPDATE items SET valid_to = 5 WHERE @ONE"),
+    "an item is of another kind": Damage("item", "UPDATE items SET kind = 'event' WHERE @ONE"),
+    "a tag is missing": Damage("tags", "DELETE FROM tags WHERE owner_id = 1"),
+    "a tag of nothing": Damage("tags", "INSERT INTO tags VALUES (1, zeroblob(16), 9999)"),
+    "a key can't be found": Damage(
+        "key",
+        "UPDATE memories SET key_digest = zeroblob(16) WHERE owner_id = 1"
+        " AND key_digest IS NOT NULL",
+    ),
+    "a source is missing": Damage("sources", "DELETE FROM derived WHERE owner_id = 1"),
+    "a link leads nowhere": Damage(
+        "link", "INSERT INTO links SELECT 1, 'near', id, zeroblob(16) FROM memories LIMIT 1"
+    ),
+    "a link leads to another owner": Damage(
+        "link",
+        "INSERT INTO links SELECT 1, 'near', a.id, b.id FROM memories AS a, memories AS b"
+        " WHERE a.owner_id = 1 AND b.owner_id = 2 LIMIT 1",
+    ),
+    "a successor is not there": Damage(
+        "reference",
+        "UPDATE memories SET superseded_by = zeroblob(16) WHERE owner_id = 1"
+        " AND superseded_by IS NOT NULL",
+    ),
+    "an active memory has ended": Damage(
+        "versions", "UPDATE memories SET valid_to = valid_from WHERE @ONE"
+    ),
+    "a forgotten memory has not ended": Damage(
+        "versions", "UPDATE memories SET valid_to = NULL WHERE owner_id = 1 AND state <> 'active'"
+    ),
+    "a version is lost": Damage("versions", "DELETE FROM versions WHERE owner_id = 1", False),
+    "a memory is lost, but not its versions": Damage(
+        "versions",
+        "DELETE FROM memories WHERE owner_id = 1 AND id IN (SELECT id FROM versions)",
+        False,
+    ),
+    "versions overlap": Damage(
+        "versions", "UPDATE versions SET valid_to = valid_to * 2 WHERE owner_id = 1", False
+    ),
+    "a message is lost": Damage(
+        "sequence",
+        "DELETE FROM messages WHERE owner_id = 1 AND number IN (3, 4, 5)",
+        False,
+    ),
+    "a conversation counts wrongly": Damage(
+        "session", "UPDATE sessions SET messages = messages + 1 WHERE owner_id = 1"
+    ),
+    "a conversation is lost": Damage("session", "DELETE FROM sessions WHERE owner_id = 1"),
+    "a speaker is lost": Damage("speaker", "DELETE FROM participants WHERE owner_id = 1", False),
+    "a speaker can't be found": Damage(
+        "speaker", "UPDATE participants SET digest = randomblob(16) WHERE owner_id = 1"
+    ),
+    "a counter is behind": Damage("counter", "UPDATE owners SET next_item = 2 WHERE owner_id = 1"),
+    "the events' counter is behind": Damage(
+        "counter", "UPDATE owners SET next_event = 2 WHERE owner_id = 1"
+    ),
+    "a row is ahead of its owner": Damage(
+        "counter", "UPDATE owners SET revision = 1 WHERE owner_id = 1"
+    ),
+    "an event of nothing": Damage(
+        "event", "INSERT INTO events VALUES (1, 0, zeroblob(16), 'updated', 0, 'user', 1, NULL)"
+    ),
+    "rows of nobody": Damage("orphan", "INSERT INTO tags VALUES (77, zeroblob(16), 1)"),
+    "a byte of a text is flipped": Damage(
+        "content",
+        "UPDATE memories SET content = CAST(substr(content, 1, length(content) - 2) || x'71'"
+        " || substr(content, -1) AS BLOB) WHERE @ONE",
+        False,
+    ),
+    "the texts of two memories are swapped": Damage(
+        "content",
+        "UPDATE memories SET content = (SELECT content FROM memories AS o WHERE o.owner_id = 1"
+        " AND o.item <> memories.item AND o.version = memories.version AND o.content"
+        " <> memories.content ORDER BY o.item LIMIT 1)"
+        " WHERE @ONE",
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_planted_damage_is_found_and_repaired_where_it_can_be(path: Path, name: str) -> None:
+    damage = DAMAGE[name]
+    plant(path, damage.statement)
+    kind = damage.kind
+    if kind == "content":
+        kind = "sealed" if path.parent.name == "encrypted" else "text"
+    with again(path) as memory:
+        found = memory.verify()
+        assert kind in {each.kind for each in found.findings}, found.findings
+        assert not found.is_clean
+        assert {each.owner_id for each in found.findings} <= {"alice", None}
+        report = memory.verify(repair=True)
+        named = [each for each in report.findings if each.kind == kind]
+        assert all(each.repaired for each in named) == damage.repaired, named
+        if damage.repaired:
+            assert report.is_clean, report.findings
+            assert memory.verify().findings == ()
+        else:
+            left = memory.verify().findings
+            assert kind in {each.kind for each in left}
+
+
+def test_after_a_repair_recall_answers_as_before(path: Path) -> None:
+    def answers(memory: Mnemon) -> list[object]:
+        queries = ("where do I live?", "NASA work", "blue car", "number 3")
+        return [memory.recall(query, owner="alice", touch=False) for query in queries]
+
+    with again(path) as memory:
+        before = answers(memory)
+    plant(
+        path,
+        "DELETE FROM terms WHERE owner_id = 1 AND item % 2 = 0",
+        "UPDATE passages SET vector = NULL WHERE owner_id = 1 AND item % 3 = 0",
+        "DELETE FROM passages WHERE owner_id = 1 AND item % 5 = 0",
+        "DELETE FROM items WHERE owner_id = 1 AND item % 7 = 0",
+        "DELETE FROM tags WHERE owner_id = 1",
+    )
+    with again(path) as memory:
+        assert memory.verify(repair=True).is_clean
+        assert answers(memory) == before
+    with again(path) as memory:
+        assert answers(memory) == before
+        live(memory.owner("alice"))
+        assert memory.verify().findings == ()
+
+
+def test_a_damaged_page_is_found(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    page = len(content) // 4096 // 2
+    content[page * 4096 : page * 4096 + 64] = b"\xff" * 64
+    path.write_bytes(content)
+    with again(path) as memory:
+        report = memory.verify(repair=True)
+        assert "file" in {each.kind for each in report.findings}
+        assert not report.is_clean
+
+
+def test_a_row_put_back_from_an_older_version_does_not_open(tmp_path: Path) -> None:
+    path = tmp_path / "encrypted" / "memory.db"
+    with again(path) as memory:
+        memory.remember("Lives in Oslo", owner="alice", key="home")
+        memory.remember("Lives in Bergen", owner="alice", key="home")
+    plant(path, "UPDATE memories SET content = (SELECT content FROM versions)")
+    with again(path) as memory:
+        assert [each.kind for each in memory.verify().findings] == ["sealed"]
+
+
+def test_an_import_and_what_an_erased_owner_leaves_are_as_they_must_be(path: Path) -> None:
+    with again(path) as memory:
+        memory.import_(list(memory.export(owner="alice")), owner="carol")
+        memory.erase("alice")
+        assert memory.verify().findings == ()
+
+
+def test_a_store_in_memory_has_nothing_to_verify() -> None:
+    with opened(":memory:") as memory, pytest.raises(InvalidInput):
+        memory.verify()
+
+
+TEXTS = ("I like tea.", "I like tea. The sky is blue.", "I live in Oslo. I work at NASA.", "Yes")
+SAID = st.sampled_from(TEXTS)
+PICK = st.integers(0, 30)
+
+
+def steps(alice: OwnerMemory) -> dict[str, Callable[[str, int], object]]:
+    """Return what can be done, each with a text and a number to pick with."""
+
+    def memory(pick: int) -> Memory:
+        listed = alice.list(state="all").memories
+        return listed[pick % len(listed)]
+
+    def message(pick: int) -> str:
+        said = [each.id for s in alice.sessions() for each in alice.messages(s.id)]
+        return said[pick % len(said)]
+
+    return {
+        "learn": lambda text, pick: alice.learn(text, TEXTS[pick % 4], session=f"s{pick % 2}"),
+        "remember": lambda text, pick: alice.remember(text, tags=[f"t{pick}"]),
+        "key": lambda text, pick: alice.remember(text, key=f"k{pick % 3}"),
+        "update": lambda text, pick: alice.update(memory(pick).id, text),
+        "tag": lambda _, pick: alice.update(memory(pick).id, tags=[f"t{pick}"]),
+        "forget": lambda _, pick: alice.forget(memory(pick).id),
+        "unsay": lambda _, pick: alice.forget(message(pick)),
+        "restore": lambda _, pick: alice.restore(memory(pick).id),
+        "supersede": lambda _, pick: alice.supersede(memory(pick).id, memory(pick + 1).id),
+        "purge": lambda _, pick: alice.purge(memory(pick).id),
+        "purge message": lambda _, pick: alice.purge(message(pick)),
+    }
+
+
+@settings(max_examples=40)
+@given(doing=st.lists(st.tuples(st.sampled_from(sorted(steps(None))), SAID, PICK), max_size=14))  # type: ignore[arg-type]
+def test_whatever_is_done_nothing_is_wrong_afterwards(
+    tmp_path_factory: pytest.TempPathFactory, doing: list[tuple[str, str, int]]
+) -> None:
+    with opened(tmp_path_factory.mktemp("any") / "memory.db") as memory:
+        alice = memory.owner("alice")
+        alice.learn("I am Alice. I like coffee.", "Hello!")
+        for name, text, pick in doing:
+            with suppress(MnemonError, ZeroDivisionError):
+                steps(alice)[name](text, pick)
+        assert memory.verify().findings == ()
