@@ -305,8 +305,7 @@ def test_any_text_in_a_variable_gives_a_value_of_the_right_type_or_a_clear_error
     try:
         value = load(env={variable: text}).value(name)
     except InvalidConfiguration as error:
-        message = str(error)
-        assert message.startswith(f"{variable}: must be")
+        assert variable in str(error)
     else:
         assert type(value) is ALL[name].type
 
