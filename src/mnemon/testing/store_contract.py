@@ -19,6 +19,7 @@ import pytest
 from mnemon.testing.builders import DIMENSION
 from mnemon.testing.store_messages import MessagesContract
 from mnemon.testing.store_records import MemoriesContract
+from mnemon.testing.store_removal import ErasureContract, RemovalContract
 from mnemon.testing.store_search import (
     ItemsContract,
     NearnessContract,
@@ -46,6 +47,8 @@ class StoreContract(
     ItemsContract,
     ScopeContract,
     TransactionContract,
+    RemovalContract,
+    ErasureContract,
     OwnersContract,
     MetaContract,
     ConcurrencyContract,
