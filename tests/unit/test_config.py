@@ -305,7 +305,8 @@ def test_any_text_in_a_variable_gives_a_value_of_the_right_type_or_a_clear_error
     try:
         value = load(env={variable: text}).value(name)
     except InvalidConfiguration as error:
-        assert variable in str(error)
+        message = str(error)
+        assert variable in message
     else:
         assert type(value) is ALL[name].type
 
