@@ -247,6 +247,20 @@ def test_a_memory_and_the_message_it_came_from_are_one_result(alice: OwnerMemory
     assert holding[0].folded == (long.memories[0].id,)
 
 
+def test_of_a_memory_and_a_message_that_says_just_that_the_memory_is_returned(
+    alice: OwnerMemory,
+) -> None:
+    learned = alice.learn("I live in Oslo.", "Nice.")
+    again = alice.learn("I live in Oslo!", "You said so.", session="later")
+    for query in ("I live in Oslo", "Where do I live?"):
+        found = {one.id: one for one in alice.recall(query).memories}
+        (kept,) = (one for one in found.values() if "Oslo" in one.content)
+        assert kept.id == learned.memories[0].id
+        assert set(kept.folded) == {learned.messages[0].id, again.messages[0].id}
+        assert kept.score.total == max(one.score.total for one in found.values())
+        assert "About the user:\n- I live in Oslo." in alice.context(query)
+
+
 def test_the_same_words_said_twice_are_two_episodes(alice: OwnerMemory) -> None:
     for day in (1, 2):
         alice.log(

@@ -201,20 +201,37 @@ class _Choice:
         return sum(one.tokens for one in self.chosen) + tokens <= self._request.token_budget
 
     def _fold(self, result: Recalled) -> bool:
-        """Fold a result into one taken before, or that one into it; return whether it is done."""
-        for place, other in enumerate(self.chosen):
-            if not _related(other.record, result.record):
-                continue
-            said, says = self._sentences(other), self._sentences(result)
-            if says <= said:
-                folded = (*other.folded, result.id, *result.folded)
-                self.chosen[place] = replace(other, folded=folded)
-                return True
-            if said <= says and self._fits(result.tokens - other.tokens):
-                folded = (*result.folded, other.id, *other.folded)
-                self.chosen[place] = replace(result, score=other.score, folded=folded)
-                return True
-        return False
+        """Fold a result into one taken before, or such into it; return whether it is done.
+
+        What says more takes the place and score of what says less; of a memory and a message
+        that say the same it is the memory, which has a kind.
+        """
+        says = self._sentences(result)
+        related = [other for other in self.chosen if _related(other.record, result.record)]
+        yielding = [other for other in related if self._yields(other, says)]
+        over = [other for other in related if says <= self._sentences(other)]
+        into = next((other for other in over if not self._yields(other, says)), None)
+        gain = sum(other.tokens for other in yielding)
+        if into is None and yielding and self._fits(result.tokens - gain):
+            self._take_place(yielding, result)
+            return True
+        into = into or next(iter(over), None)
+        if into is not None:
+            folded = (*into.folded, result.id, *result.folded)
+            self.chosen[self.chosen.index(into)] = replace(into, folded=folded)
+        return into is not None
+
+    def _yields(self, taken: Recalled, says: frozenset[str]) -> bool:
+        """Return whether a result taken before makes room for one, related, that says this."""
+        said = self._sentences(taken)
+        return said < says or (said == says and isinstance(taken.record, Message))
+
+    def _take_place(self, yielding: Sequence[Recalled], result: Recalled) -> None:
+        """Put a result in the first one's place, and fold all of these into it."""
+        ids = [id_ for other in yielding for id_ in (other.id, *other.folded)]
+        place = self.chosen.index(yielding[0])
+        self.chosen[place] = replace(result, score=yielding[0].score, folded=(*result.folded, *ids))
+        self.chosen = [one for one in self.chosen if one not in yielding[1:]]
 
     def _sentences(self, result: Recalled) -> frozenset[str]:
         keys = self._keys.get(result.id)
