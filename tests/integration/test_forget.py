@@ -51,7 +51,9 @@ def test_a_message_of_nothing_else_is_gone_until_it_is_restored(alice: OwnerMemo
     with pytest.raises(NotFound):
         alice.message(learned.messages[0].id)
     assert "metric" not in doors(alice, "metric units")
+    assert (alice.stats().messages, alice.sessions()[0].messages) == (1, 1)
     alice.restore(learned.memories[0].id)
+    assert (alice.stats().messages, alice.sessions()[0].messages) == (2, 2)
     assert alice.message(learned.messages[0].id).content == "I prefer metric units."
 
 

@@ -104,7 +104,7 @@ class Session:
         number: The owner's own small number for it, as in `Items.session`.
         started_at: When its first message was said.
         last_at: When its newest message was said.
-        messages: How many it has.
+        messages: How many it has, without the forgotten ones.
         ended_at: When it was ended; None while it is open.
     """
 

@@ -19,7 +19,7 @@ class Statistics:
         avg_importance: Their mean importance, 0..1; 0.0 with none.
         by_kind: Active memories by kind.
         by_state: All memories by state.
-        messages: Messages logged.
+        messages: Messages, without the forgotten ones.
         sessions: Conversations.
         vectors: Vectors of all of these.
     """

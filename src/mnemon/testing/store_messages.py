@@ -64,6 +64,22 @@ class MessagesContract:
             assert numbers_of(snapshot.messages(as_of=at(49))) == [1, 2]
             assert numbers_of(snapshot.messages(as_of=at(50))) == [2]
 
+    def test_a_forgotten_message_is_not_counted(self, store: Store) -> None:
+        say(store, message(1, sequence=1), message(2, sequence=2))
+        say(store, message(3, sequence=1, session_id="s2"), session_id="s2")
+        assert counts(store) == (3, [2, 1])
+        with store.write("alice") as tx:
+            tx.close_messages([record_id(1), record_id(3)], at(50))
+            assert [session.messages for session in tx.sessions()] == [1, 0]
+        assert counts(store) == (1, [1, 0])
+        with store.write("alice") as tx:
+            again = message(3, "said again", sequence=1, session_id="s2", version=2)
+            tx.revise_message(again, short_entry("said again"), at(60))
+        assert counts(store) == (2, [1, 1])
+        with store.write("alice") as tx:
+            tx.purge([record_id(1), record_id(2)])
+        assert counts(store) == (1, [1])
+
     def test_messages_as_of_an_instant_come_in_the_version_valid_then(self, store: Store) -> None:
         first = message(1, "first", sequence=1)
         second = message(1, "second", sequence=1, version=2)
@@ -208,3 +224,10 @@ class MessagesContract:
         ):
             with pytest.raises(InvalidInput):
                 say(store, bad)
+
+
+def counts(store: Store) -> tuple[int, list[int]]:
+    """Return how many messages there are in all, and in each session."""
+    with store.read("alice") as snapshot:
+        each = [session.messages for session in snapshot.sessions()]
+        return snapshot.statistics().messages, each

@@ -454,4 +454,4 @@ class MemoriesContract:
         assert found.avg_importance == pytest.approx(1 / 3)
         assert found.by_kind == {"fact": 2, "event": 1}
         assert found.by_state == {"active": 3, "faded": 1}
-        assert (found.messages, found.sessions, found.vectors) == (3, 2, 5)
+        assert (found.messages, found.sessions, found.vectors) == (2, 2, 5)

@@ -138,6 +138,11 @@ class Records:
 
     def sessions(self) -> list[Session]:
         """See the port."""
+        forgotten = Counter(
+            versions[-1].message.session_id
+            for versions in self._state.messages.values()
+            if self._state.items[versions[-1].item].valid_to != NEVER
+        )
         logged = [
             (
                 state.first_item,
@@ -146,7 +151,7 @@ class Records:
                     state.number,
                     state.first_at,
                     state.last_at,
-                    state.messages,
+                    state.messages - forgotten[name],
                     state.ended_at,
                 ),
             )
@@ -189,7 +194,7 @@ class Records:
             avg_importance=weight / len(active) if active else 0.0,
             by_kind=dict(Counter(memory.kind for memory in active)),
             by_state=dict(Counter(memory.state.value for memory in self._all())),
-            messages=sum(session.messages for session in logged),
+            messages=sum(session.messages for session in self.sessions()),
             sessions=len(logged),
             vectors=sum(_vectors(item) for item in embedded),
         )

@@ -157,8 +157,10 @@ class MessageRecords:
     def sessions(self) -> list[Session]:
         """See the port."""
         rows = self._connection.rows(
-            "SELECT name, number, first_at, last_at, messages, ended_at FROM sessions"
-            " WHERE owner_id = ? AND first_item IS NOT NULL ORDER BY first_item",
+            "SELECT name, number, first_at, last_at, messages - (SELECT count(*) FROM messages AS m"
+            "  WHERE m.owner_id = s.owner_id AND m.session = s.number AND m.valid_to IS NOT NULL),"
+            " ended_at FROM sessions AS s WHERE owner_id = ? AND first_item IS NOT NULL"
+            " ORDER BY first_item",
             (self._owner,),
         )
         return [

@@ -195,7 +195,9 @@ class Records(MessageRecords):
         total = sum(count for *_, count in active)
         weights = chain.from_iterable(repeat(weight, count) for _, weight, count in active)
         messages, sessions = self._connection.row(
-            "SELECT coalesce(sum(messages), 0), count(first_item) FROM sessions WHERE owner_id = ?",
+            "SELECT coalesce(sum(messages), 0) - (SELECT count(*) FROM messages"
+            " WHERE owner_id = ?1 AND valid_to IS NOT NULL), count(first_item)"
+            " FROM sessions WHERE owner_id = ?1",
             (self._owner,),
         ) or (0, 0)
         embedded, vectors = self._connection.row(

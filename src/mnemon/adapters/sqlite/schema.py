@@ -39,7 +39,8 @@ CREATE TABLE owners (
   centroid_of INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
--- first_item, first_at, last_at are null while only memories name the session.
+-- first_item, first_at, last_at are null while only memories name the session. messages: all that
+-- there are, forgotten or not.
 CREATE TABLE sessions (
   owner_id INTEGER NOT NULL,
   number INTEGER NOT NULL,
@@ -96,6 +97,7 @@ CREATE TABLE messages (
 CREATE UNIQUE INDEX messages_sequence ON messages (owner_id, session, sequence);
 CREATE UNIQUE INDEX messages_external ON messages (owner_id, session, external_id)
   WHERE external_id IS NOT NULL;
+CREATE INDEX messages_forgotten ON messages (owner_id, session) WHERE valid_to IS NOT NULL;
 
 CREATE TABLE message_versions (
   owner_id INTEGER NOT NULL,
