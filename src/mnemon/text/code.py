@@ -31,6 +31,18 @@ def code_blocks(text: str) -> list[Span]:
     return blocks
 
 
+def opened_fence(line: str) -> str | None:
+    """Return the marks of a line that opens a fenced block; None: it opens none."""
+    fence = _FENCE.match(line)
+    return fence[1] if fence is not None and _opens(fence) else None
+
+
+def closes_fence(line: str, opening: str) -> bool:
+    """Tell whether a line closes a block that these marks opened."""
+    fence = _FENCE.match(line)
+    return fence is not None and _closes(fence, opening)
+
+
 def _opens(fence: re.Match[str]) -> bool:
     return fence[1][0] == "~" or "`" not in fence[2]
 

@@ -65,7 +65,7 @@ def sentences(text: str) -> list[Span]:
         if at < len(code) and code[at].start <= line.start():
             ends: list[int] = [line.end()]
         else:
-            ends = [*_ends(text, line.start(), line.end()), line.end()]
+            ends = [*sentence_ends(text, line.start(), line.end()), line.end()]
         start = line.start()
         for end in ends:
             found.extend(stripped(text, start, end))
@@ -81,8 +81,11 @@ def stripped(text: str, start: int, end: int) -> Iterator[Span]:
         yield Span(begin, begin + len(left.rstrip()))
 
 
-def _ends(text: str, start: int, end: int) -> Iterator[int]:
-    """Yield where sentences end within a line, the line's own end aside."""
+def sentence_ends(text: str, start: int, end: int) -> Iterator[int]:
+    """Yield where sentences end within a stretch, in order, its own end aside.
+
+    A line end counts as white space here: a paragraph may be written in lines of one width.
+    """
     for mark in _END.finditer(text, start, end):
         if mark.end() < end and _ends_sentence(text, start, end, mark):
             yield mark.end()

@@ -1,0 +1,61 @@
+"""Where blocks that are too long are cut: for each kind, its seams from the best to the worst."""
+
+from __future__ import annotations
+
+import re
+
+from mnemon.domain.items import Span
+from mnemon.text.chunking.blocks import ITEM, BlockKind
+from mnemon.text.cutting import Cut
+from mnemon.text.sentences import sentence_ends
+
+_LINE_END = re.compile(r"\n|[\u2028\u2029]")
+_BLANK_LINE = re.compile(r"\n[ \t]*\n")
+_STRONG_MARK = re.compile(r"[;:](?=\s)|[；：]")
+_WEAK_MARK = re.compile(r",(?=\s)|[–—]|[，、،]")
+# Words before which a clause may be cut, English and German; from general knowledge.
+_CONJUNCTION = re.compile(
+    r"\s(?=(?:and|but|or|nor|because|although|though|while|whereas|which|who|that|if|when|where"
+    r"|unless|until|so|und|aber|oder|sondern|denn|weil|obwohl|während|dass|wenn|wobei|sodass"
+    r"|damit|bevor|nachdem|bis|sowie)\s)",
+    re.IGNORECASE,
+)
+
+
+def _after(pattern: re.Pattern[str]) -> Cut:
+    def cut(text: str, span: Span, _parts: int) -> list[int]:
+        return [mark.end() for mark in pattern.finditer(text, span.start, span.end)]
+
+    return cut
+
+
+def _after_sentences(text: str, span: Span, _parts: int) -> list[int]:
+    return list(sentence_ends(text, span.start, span.end))
+
+
+def _before_items(text: str, span: Span, _parts: int) -> list[int]:
+    """Return where the items of a list begin, those within items aside."""
+    found = [
+        (item.start(), _indent(item[0]))
+        for item in ITEM.finditer(text, span.start, span.end)
+        if item.start() == 0 or text[item.start() - 1] == "\n"
+    ]
+    least = min((indent for _, indent in found), default=0)
+    return [start for start, indent in found if indent == least and start > span.start]
+
+
+def _indent(item: str) -> int:
+    return len(item) - len(item.lstrip())
+
+
+_CLAUSES = (_after(_STRONG_MARK), _after(_WEAK_MARK), _after(_CONJUNCTION))
+_PROSE = (_after_sentences, _after(_LINE_END), *_CLAUSES)
+_LINES = _after(_LINE_END)
+SEAMS = {
+    BlockKind.PROSE: _PROSE,
+    BlockKind.HEADING: _PROSE,
+    BlockKind.CODE: (_after(_BLANK_LINE), _LINES),
+    BlockKind.LIST: (_before_items, _LINES, *_PROSE),
+    BlockKind.TABLE: (_LINES,),
+}
+"""Ways to cut each kind, to be tried in turn; after them come spaces."""

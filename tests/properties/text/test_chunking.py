@@ -1,0 +1,150 @@
+"""Chunks, on any text."""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemon.text.chunking import Chunk, Sizes, chunks, stream_chunks
+
+_PARTS = [
+    "Dr. ",
+    "z. B. ",
+    "I like tea",
+    ". ",
+    "! ",
+    "?",
+    '"',
+    "\n",
+    "\n\n",
+    "\n\n",
+    "\n- ",
+    "\n\n1. ",
+    "\n2) ",
+    "  ",
+    "\t",
+    "\n# ",
+    "\n===\n",
+    "\n| a | b |\n",
+    "|---|---|\n",
+    "a | b\n",
+    "3. ",
+    "\n```\n",
+    "```",
+    "\n  ```\n",
+    "\n~~~ py\n",
+    "茶。",
+    "我用Python写",
+    "ไทย",
+    "…",
+    "word ",
+    "and ",
+    "x" * 30,
+    ", ",
+    "; ",
+    ": ",
+    "\u2028",
+    "e\u0323\u0301",
+    "👩\u200d👧",
+    " " * 60,
+]
+texts = st.text() | st.lists(st.sampled_from(_PARTS), max_size=60).map("".join)
+sizes = st.builds(
+    lambda least, more, hard, chars, ahead: Sizes(
+        least, least + more, least + more + hard, chars, chars + ahead
+    ),
+    st.integers(0, 12),
+    st.integers(1, 20),
+    st.integers(0, 30),
+    st.integers(1, 120),
+    st.integers(0, 60),
+)
+
+
+class Words:
+    """Counts words and marks; `space` is what white space between them costs."""
+
+    def __init__(self, space: int = 0) -> None:
+        self.space = space
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        return [
+            len(re.findall(r"\w{1,4}|[^\w\s]", text)) + self.space * len(re.findall(r"\s+", text))
+            for text in texts
+        ]
+
+
+def bare(text: str) -> str:
+    return "".join(text.split())
+
+
+@given(texts, sizes, st.integers(0, 2))
+def test_chunks_joined_are_the_text_but_for_white_space(text: str, s: Sizes, space: int) -> None:
+    end = 0
+    for chunk in chunks(text, Words(space), sizes=s):
+        assert not text[end : chunk.span.start].strip()
+        assert chunk.text == chunk.span.of(text) == chunk.text.strip() != ""
+        end = chunk.span.end
+    assert not text[end:].strip()
+
+
+@given(texts, sizes, st.integers(0, 2))
+def test_no_chunk_is_too_large(text: str, s: Sizes, space: int) -> None:
+    counter = Words(space)
+    for chunk in chunks(text, counter, sizes=s):
+        assert [chunk.tokens] == counter.count([chunk.text])
+        assert len(chunk.text) <= s.max_chars
+        assert chunk.tokens <= s.hard_max_tokens or len(chunk.text) == 1
+
+
+@given(st.lists(st.sampled_from(["I like tea. ", "And? ", "a, b; ", "x" * 9, " ", "\n", "茶。"])))
+def test_prose_is_never_over_the_maximum(parts: list[str]) -> None:
+    found = chunks("".join(parts), Words(), sizes=Sizes(5, 12, 100))
+    assert all(chunk.tokens <= 12 for chunk in found)
+
+
+@given(texts, sizes)
+def test_short_neighbours_that_fit_are_merged(text: str, s: Sizes) -> None:
+    found = chunks(text, Words(), sizes=s)
+    for first, second in pairwise(found):
+        short = min(first.tokens, second.tokens) < s.min_tokens
+        fit = first.tokens + second.tokens <= s.max_tokens
+        assert not (short and fit and second.span.end - first.span.start <= s.max_chars)
+
+
+@given(texts, sizes, st.lists(st.integers(0, 400)), st.integers(0, 1))
+def test_a_stream_gives_the_same_chunks_however_it_is_cut(
+    text: str, s: Sizes, cuts: list[int], space: int
+) -> None:
+    places = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
+    parts = [text[a:b] for a, b in pairwise(places)]
+    assert list(stream_chunks(parts, Words(space), sizes=s)) == chunks(text, Words(space), sizes=s)
+
+
+@given(texts, sizes)
+def test_a_stream_of_characters_gives_the_same_chunks(text: str, s: Sizes) -> None:
+    assert list(stream_chunks(text, Words(), sizes=s)) == chunks(text, Words(), sizes=s)
+
+
+@given(texts, st.integers(8, 30))
+def test_words_that_fit_stay_whole(text: str, most: int) -> None:
+    counter = Words()
+    found = chunks(text, counter, sizes=Sizes(0, most, most, 500))
+    kept = [word for chunk in found for word in chunk.text.split()]
+    marks = re.compile(r"[–—，、；：。！？｡،]")
+    for word in text.split():
+        fits = counter.count([word])[0] <= most and len(word) <= 500
+        assert not fits or word in kept or marks.search(word) or len(word) == 1
+
+
+def assert_whole(block: str, found: list[Chunk]) -> None:
+    assert any(block.strip() in chunk.text for chunk in found)
+
+
+@given(st.lists(st.sampled_from(["a = 1", "", "# b", "- c", "| d", "  e. F"]), max_size=12), texts)
+def test_code_that_fits_stays_whole(lines: list[str], around: str) -> None:
+    block = "\n".join(["~~~~~~~", *lines, "~~~~~~~"])
+    text = f"Words before.\n\n{block}\n\n{around}"
+    assert_whole(block, chunks(text, Words(), sizes=Sizes(5, 12, 100)))
