@@ -12,6 +12,8 @@ from pathlib import Path
 import apsw
 import pytest
 
+from durability.killing import killed
+from durability.words import Words
 from mnemon import Mnemon
 from mnemon.adapters.crypto.master import KeyFile
 from mnemon.adapters.crypto.plain import PlainCipher
@@ -27,23 +29,6 @@ from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
 
 TERM_BYTES = 8
-CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
-
-
-class Words:
-    """Made-up words, which stand in no program and no table by chance."""
-
-    def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed)  # noqa: S311 - the same in every run
-        self.all: list[str] = []
-
-    def word(self) -> str:
-        pairs = (self._random.choice(CONSONANTS) + self._random.choice(VOWELS) for _ in range(5))
-        self.all.append("".join(pairs))
-        return self.all[-1]
-
-    def text(self, length: int) -> str:
-        return " ".join(self.word() for _ in range(length))
 
 
 @pytest.fixture
@@ -425,13 +410,8 @@ def check_rotation_killed(opened: Opener, path: Path, ring: KeyRing, after_s: fl
     with opened() as memory:
         fill(memory, words, 30)
         before = everything(memory)
-    command = [sys.executable, "-c", ROTATE_FOREVER, str(path), str(ring.path.with_suffix("")), "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(after_s)
-        process.kill()
+    arguments = ["-c", ROTATE_FOREVER, str(path), str(ring.path.with_suffix("")), "0"]
+    killed(arguments, after_s)
     with opened() as memory:
         assert everything(memory) == before
         version = memory.rotate_key("alice")

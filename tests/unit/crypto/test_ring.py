@@ -12,6 +12,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from durability.killing import killed
 from mnemon.adapters.crypto.master import GivenKey, KeyFile, Passphrase
 from mnemon.adapters.crypto.ring import KeyRing
 from mnemon.adapters.crypto.sealed import new_key
@@ -230,21 +231,11 @@ while True:
 """
 
 
-def killed_in_rotation(rings: Rings, key_file: KeyFile, after_s: float) -> None:
-    command = [sys.executable, "-c", ROTATE_FOREVER, str(key_file.path), str(rings().path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(after_s)
-        process.kill()
-
-
 def check_rotation_killed(rings: Rings, key_file: KeyFile, after_s: float) -> None:
     store, key = rings().add_store()
     rings().ensure(store, OWNER)
     data_key = rings().data_key(store, OWNER, 1)
-    killed_in_rotation(rings, key_file, after_s)
+    killed(["-c", ROTATE_FOREVER, str(key_file.path), str(rings().path)], after_s)
     assert rings().store_key(store) == key
     assert rings().data_key(store, OWNER, 1) == data_key
     rings().rotate()

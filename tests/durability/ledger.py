@@ -1,0 +1,151 @@
+"""What a program said it would write and had written, and what a store must hold after that."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from mnemon import Mnemon
+
+Stored = dict[str, dict[str, str]]
+"""By owner and id, the contents of all that is active: memories and messages."""
+
+_PAGE = 1_000
+
+
+class Begun(msgspec.Struct, tag="begun", frozen=True):
+    """A worker is about to make a call.
+
+    Attributes:
+        new: Contents of the records that it makes, whose ids are not known yet.
+        rewritten: By id, what the records say after it that it changes or brings back.
+        gone: Ids of what is not there any more after it.
+    """
+
+    worker: str
+    owner: str
+    new: tuple[str, ...] = ()
+    rewritten: dict[str, str] = {}
+    gone: tuple[str, ...] = ()
+
+
+class Done(msgspec.Struct, tag="done", frozen=True):
+    """The call has returned: what it did is acknowledged.
+
+    Attributes:
+        made: Contents of the records that it made, by id.
+    """
+
+    worker: str
+    made: dict[str, str] = {}
+
+
+Line = Begun | Done
+
+encode = msgspec.json.encode
+decode = msgspec.json.Decoder(Line).decode
+
+
+@dataclass(slots=True)
+class Differences:
+    """How a store differs from what it must hold; each names an owner and an id or a text."""
+
+    lost: list[tuple[str, str]] = field(default_factory=list)
+    unexpected: list[tuple[str, str]] = field(default_factory=list)
+    halved: list[tuple[str, str]] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.lost or self.unexpected or self.halved)
+
+
+class Ledger:
+    """Keeps what was acknowledged, and what was begun and not acknowledged."""
+
+    def __init__(self) -> None:
+        self.records: Stored = defaultdict(dict)
+        self.acknowledged = 0
+        self.fresh: set[tuple[str, str]] = set()
+        self.gone: dict[tuple[str, str], str] = {}
+        self._open: dict[str, Begun] = {}
+
+    def take(self, line: Line) -> None:
+        if isinstance(line, Begun):
+            self._open[line.worker] = line
+            return
+        self._apply(self._open.pop(line.worker), line.made)
+        self.acknowledged += 1
+
+    def settle(self, stored: Stored) -> Differences:
+        """Compare, and take over which of the calls that were cut short have happened.
+
+        Each of those must have happened whole, or not at all.
+        """
+        differences = Differences()
+        for begun in self._open.values():
+            there = stored.get(begun.owner, {})
+            if _has_happened(begun, there):
+                known = self.records[begun.owner]
+                made = {i: c for i, c in there.items() if c in begun.new and i not in known}
+                if sorted(made.values()) != sorted(begun.new):
+                    differences.halved.append((begun.owner, " / ".join(begun.new)))
+                self._apply(begun, made)
+        self._open.clear()
+        for owner in self.records.keys() | stored.keys():
+            self._compare(owner, stored.get(owner, {}), differences)
+        return differences
+
+    def start_anew(self) -> None:
+        """Begin another trial: nothing is fresh, and nothing has gone lately."""
+        self.fresh.clear()
+        self.gone.clear()
+
+    def _apply(self, begun: Begun, made: Mapping[str, str]) -> None:
+        records = self.records[begun.owner]
+        for id_ in begun.gone:
+            self.gone[begun.owner, id_] = records.pop(id_)
+            self.fresh.discard((begun.owner, id_))
+        for id_ in (*begun.rewritten, *made):
+            self.fresh.add((begun.owner, id_))
+            self.gone.pop((begun.owner, id_), None)
+        records.update(begun.rewritten)
+        records.update(made)
+
+    def _compare(self, owner: str, stored: Mapping[str, str], differences: Differences) -> None:
+        known = self.records[owner]
+        differences.lost += [(owner, i) for i, content in known.items() if stored.get(i) != content]
+        differences.unexpected += [(owner, i) for i in stored if i not in known]
+
+
+def _has_happened(begun: Begun, stored: Mapping[str, str]) -> bool:
+    if begun.gone:
+        return any(id_ not in stored for id_ in begun.gone)
+    if begun.rewritten:
+        return any(stored.get(id_) == content for id_, content in begun.rewritten.items())
+    return not set(begun.new).isdisjoint(stored.values())
+
+
+def everything(memory: Mnemon) -> Stored:
+    """Read all that is active of all owners."""
+    return {owner: _memories(memory, owner) | _messages(memory, owner) for owner in memory.owners()}
+
+
+def _memories(memory: Mnemon, owner: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    cursor: str | None = None
+    while True:
+        page = memory.list(owner=owner, limit=_PAGE, cursor=cursor)
+        found.update({each.id: each.content for each in page.memories})
+        cursor = page.cursor
+        if cursor is None:
+            return found
+
+
+def _messages(memory: Mnemon, owner: str) -> dict[str, str]:
+    return {
+        each.id: each.content
+        for session in memory.sessions(owner=owner)
+        for each in memory.messages(session.id, owner=owner)
+    }

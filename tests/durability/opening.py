@@ -1,0 +1,31 @@
+"""Opening a store as each of the processes in these tests does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mnemon import Mnemon
+from mnemon.adapters.crypto.master import KeyFile
+from mnemon.adapters.crypto.plain import PlainCipher
+from mnemon.adapters.crypto.ring import KeyRing
+from mnemon.adapters.crypto.xchacha import KeyRingCiphers
+from mnemon.ports.cipher import Ciphers
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+
+PLAIN = "plain"
+
+
+def opened(path: Path, key: str) -> Mnemon:
+    """Open a store.
+
+    Args:
+        path: The file.
+        key: The file of the master key, or `PLAIN` for a store without encryption.
+    """
+    return Mnemon.open(path, embedder=HashingEmbedder(), tokens=WordCounter(), cipher=_ciphers(key))
+
+
+def _ciphers(key: str) -> Ciphers:
+    if key == PLAIN:
+        return PlainCipher()
+    return KeyRingCiphers(KeyRing(Path(f"{key}.ring"), KeyFile(Path(key))))

@@ -1,0 +1,72 @@
+"""A process that writes is killed with SIGKILL: nothing acknowledged is lost."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from durability.checking import Tally, check, check_all
+from durability.killing import killed
+from durability.ledger import Ledger, decode
+from durability.opening import PLAIN, opened
+
+_OPENING_S = 0.3
+"""In which a writer has opened the store and made its first call, mostly."""
+
+_MOST_LINES = 200
+"""Up to where a writer comes: a hundred calls, two lines each."""
+
+
+def kill_again_and_again(
+    folder: Path, tally: Tally, *, encrypted: bool, seed: int, kills: int
+) -> None:
+    """Kill one writer after the other on one store, and check it after each.
+
+    Every other seed has it open here while the writer is killed, so that what the writer leaves
+    half done in the shared memory beside the log is met by a process that goes on.
+    """
+    chosen = random.Random(seed)  # noqa: S311 - the same moments in every run
+    path, key = folder / "memory.db", str(folder / "key") if encrypted else PLAIN
+    ledger = Ledger()
+    stays_open = opened(path, key) if seed % 2 else None
+    for kill in range(kills):
+        threads = chosen.choice((1, 1, 3))
+        arguments = [str(path), key, str(seed * 1_000 + kill), str(threads), "0"]
+        after_s, after_lines = moment(chosen)
+        program = ["-m", "durability.writer", *arguments]
+        for line in killed(program, after_s, after_lines=after_lines)[1:]:
+            ledger.take(decode(line))
+        memory = stays_open or opened(path, key)
+        check(memory, ledger, tally)
+        if memory is not stays_open:
+            memory.close()
+    with stays_open or opened(path, key) as memory:
+        check_all(memory, ledger, tally)
+
+
+def moment(chosen: random.Random) -> tuple[float, int]:
+    """Choose when to kill: so long after so many lines; the first says "starting"."""
+    if chosen.random() < 0.3:
+        return chosen.uniform(0, _OPENING_S), 1
+    return chosen.uniform(0, 0.01), chosen.randint(2, _MOST_LINES)
+
+
+@pytest.mark.parametrize(
+    ("encrypted", "seed", "kills"), [(True, 1, 3), (False, 2, 2)], ids=["encrypted", "plain"]
+)
+def test_nothing_acknowledged_is_lost_to_a_kill(
+    tmp_path: Path, tally: Tally, *, encrypted: bool, seed: int, kills: int
+) -> None:
+    kill_again_and_again(tmp_path, tally, encrypted=encrypted, seed=seed, kills=kills)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("encrypted", [True, False], ids=["encrypted", "plain"])
+@pytest.mark.parametrize("seed", range(10, 20))
+def test_nothing_acknowledged_is_lost_to_500_kills(
+    tmp_path: Path, tally: Tally, *, encrypted: bool, seed: int
+) -> None:
+    kill_again_and_again(tmp_path, tally, encrypted=encrypted, seed=seed, kills=25)
