@@ -9,9 +9,10 @@ All times are timezone-aware; stores keep them to the microsecond, in UTC.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from mnemon.domain.items import Trait
 from mnemon.ports.removal import Erasure, Removal, Wordings
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from mnemon.domain.items import Features, Span, Trait
+    from mnemon.domain.items import Features, Span
     from mnemon.domain.memories import Event, History, Link, Memory, Page, State
     from mnemon.domain.messages import Message, Participant, Role, Session
     from mnemon.domain.owners import Statistics
@@ -66,6 +67,11 @@ class IndexEntry:
     passages: tuple[Passage, ...]
     content_key: str
     """The text in the normal form in which two texts are the same (kept as a digest)."""
+
+    def reviewed(self) -> IndexEntry:
+        """Return the entry of a text that somebody has looked at."""
+        features = replace(self.features, traits=self.features.traits | Trait.REVIEWED)
+        return replace(self, features=features)
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,6 +351,10 @@ class Transaction(Snapshot, Removal, Protocol):
 
     An error in one of its methods undoes the whole transaction, even where the block catches
     it: the block's end then raises `Conflict`.
+
+    What somebody has looked at stays so while it says the same: the entry of a suspicious text
+    (`Trait.SUSPICIOUS`) is kept as reviewed where a version of that record with just that content
+    was.
 
     Reads see what was written before in the same transaction, but for `counter`, which stays,
     and `nearest`, `similarities`, `postings`, `items`, `uses`, `numbers`, `marked`, `neighbours`

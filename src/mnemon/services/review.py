@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from mnemon.domain.messages import Message
-    from mnemon.ports.store import IndexEntry, Snapshot, Transaction
+    from mnemon.ports.store import Snapshot, Transaction
     from mnemon.services.access import Access
     from mnemon.services.change import Changing, Forgotten
     from mnemon.services.indexing import Indexer
@@ -77,7 +77,7 @@ class Reviewing:
     def _approve_memory(self, tx: Transaction, memory: Memory, now: datetime) -> Memory:
         entry = self._indexer.entries([Text(memory.content)], tx)[0]
         approved = replace(memory, version=memory.version + 1, updated_at=now)
-        tx.revise(approved, _reviewed(entry))
+        tx.revise(approved, entry.reviewed())
         tx.record([Event(memory.id, Action.APPROVED, now, "user", approved.version)])
         return approved
 
@@ -90,7 +90,7 @@ class Reviewing:
             if previous is None
             else self._indexer.keywords_only(Text(previous.content, previous.speaker))
         )
-        tx.reindex(message.id, in_window(_reviewed(entry), window))
+        tx.reindex(message.id, in_window(entry.reviewed(), window))
         tx.record([Event(message.id, Action.APPROVED, now, "user", message.version)])
         return message
 
@@ -107,8 +107,3 @@ def _withheld(snapshot: Snapshot, now: datetime) -> list[str]:
 def _check_waits(snapshot: Snapshot, id_: str, now: datetime) -> None:
     if id_ not in _withheld(snapshot, now):
         raise NotFound("text to review", id_)
-
-
-def _reviewed(entry: IndexEntry) -> IndexEntry:
-    features = replace(entry.features, traits=entry.features.traits | Trait.REVIEWED)
-    return replace(entry, features=features)

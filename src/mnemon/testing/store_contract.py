@@ -20,6 +20,7 @@ from mnemon.testing.builders import DIMENSION
 from mnemon.testing.store_messages import MessagesContract
 from mnemon.testing.store_records import MemoriesContract
 from mnemon.testing.store_removal import ErasureContract, RemovalContract
+from mnemon.testing.store_reviews import ReviewContract
 from mnemon.testing.store_search import (
     ItemsContract,
     NearnessContract,
@@ -49,6 +50,7 @@ class StoreContract(
     TransactionContract,
     RemovalContract,
     ErasureContract,
+    ReviewContract,
     OwnersContract,
     MetaContract,
     ConcurrencyContract,

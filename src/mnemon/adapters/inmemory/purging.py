@@ -48,7 +48,10 @@ class Purging(Writer):
             if not wordings:
                 raise InvalidInput("wordings", "of a message there must be one at least")
             old = {version.message.version: version for version in self._message_versions(id)}
-            kept = sorted(wordings, key=lambda pair: pair[0].version)
+            kept = [
+                (message, self._judged(id, message.content, entry))
+                for message, entry in sorted(wordings, key=lambda pair: pair[0].version)
+            ]
             if not old.keys() >= {message.version for message, _ in kept}:
                 raise NotFound("message", id)
             times = {v: self._state.items[version.item] for v, version in old.items()}

@@ -11,6 +11,7 @@ from mnemon.adapters.inmemory.reads import Records
 from mnemon.adapters.inmemory.state import Item, MemoryVersion, MessageVersion, SessionState
 from mnemon.adapters.sql.entries import check_entry, checked, role_of_origin
 from mnemon.adapters.sql.values import NEVER, micros, pack_id
+from mnemon.domain.items import Trait
 from mnemon.domain.memories import State
 from mnemon.errors import Conflict, MnemonError, NotFound
 
@@ -107,6 +108,7 @@ class Writer(Records):
             if memory.version <= versions[-1].memory.version:
                 raise Conflict("the version is not above the one that there is")
             check_entry(entry, self._dimension)
+            entry = self._judged(memory.id, memory.content, entry)
             stored = self._checked(memory)
             self._close(versions[-1].item, micros(memory.updated_at))
             since = max(micros(memory.updated_at), self._state.items[versions[-1].item].valid_to)
@@ -144,6 +146,7 @@ class Writer(Records):
                     external_id=last.external_id,
                 )
             )
+            entry = self._judged(said.id, said.content, entry)
             self._close(versions[-1].item, micros(at))
             since = max(micros(at), self._state.items[versions[-1].item].valid_to)
             item = self._add_message(said, entry, since)
@@ -156,6 +159,7 @@ class Writer(Records):
             old = self._state.items[last.item]
             if old.valid_to != NEVER:
                 raise NotFound("message", message_id)
+            entry = self._judged(message_id, last.message.content, entry)
             self._state.items[last.item] = replace(old, valid_to=old.valid_from)
             item = self._add_message(last.message, entry, old.valid_from)
             self._state.messages[message_id] = (*older, replace(last, item=item))
@@ -225,6 +229,18 @@ class Writer(Records):
         if message_id not in self._state.messages:
             raise NotFound("message", message_id)
         return self._state.messages[message_id]
+
+    def _judged(self, id_: str, content: str, entry: IndexEntry) -> IndexEntry:
+        """Return an entry as reviewed where the record was, when it said the same."""
+        if not entry.features.traits & Trait.SUSPICIOUS:
+            return entry
+        state = self._state
+        said = [
+            *((one.memory.content, one.item) for one in state.memories.get(id_, ())),
+            *((one.message.content, one.item) for one in state.messages.get(id_, ())),
+        ]
+        seen = {text for text, n in said if state.items[n].features.traits & Trait.REVIEWED}
+        return entry.reviewed() if content in seen else entry
 
     def _add_message(self, message: Message, entry: IndexEntry, since: datetime | int) -> int:
         role, said_at = checked(message)

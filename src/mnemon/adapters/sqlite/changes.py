@@ -14,9 +14,10 @@ from mnemon.adapters.sql.entries import (
     term_rows,
 )
 from mnemon.adapters.sql.rows import event_row
-from mnemon.adapters.sql.values import pack_id
+from mnemon.adapters.sql.values import pack_id, unpack_id
 from mnemon.adapters.sqlite.owner_row import OwnerRow, stored_dimension
 from mnemon.adapters.sqlite.reads import Records
+from mnemon.domain.items import Trait
 from mnemon.errors import Conflict
 
 if TYPE_CHECKING:
@@ -34,6 +35,13 @@ INSERT_TERM = "INSERT INTO terms VALUES (?, ?, ?, ?, ?)"
 CLOSE_ITEM = (
     "UPDATE items SET valid_to = max(?, valid_from), changed = ?"
     " WHERE owner_id = ? AND item = ? AND valid_to IS NULL"
+)
+
+_REVIEWED = " UNION ALL ".join(
+    f"SELECT r.version, r.content FROM {table} AS r CROSS JOIN items AS i"
+    f" ON i.owner_id = r.owner_id AND i.item = r.item AND i.traits & {int(Trait.REVIEWED)}"
+    " WHERE r.owner_id = ?1 AND r.id = ?2"
+    for table in ("memories", "versions", "messages", "message_versions")
 )
 
 
@@ -149,6 +157,15 @@ class Changes(Records):
         self._connection.run_many(INSERT_TERM, sorted(terms))  # in the order of the tree
         self._next_item += len(entries)
         return first
+
+    def _judged(self, packed: bytes, content: str, entry: IndexEntry) -> IndexEntry:
+        """Return an entry as reviewed where the record was, when it said the same."""
+        if not entry.features.traits & Trait.SUSPICIOUS:
+            return entry
+        rows = self._connection.rows(_REVIEWED, (self._owner, packed))
+        id_ = unpack_id(packed)
+        seen = {self._sealing.open(sealed, id_, "content", version) for version, sealed in rows}
+        return entry.reviewed() if content in seen else entry
 
     def _dimension(self, entries: Iterable[IndexEntry]) -> int | None:
         """Return the length of the store's vectors, if any of these has one."""

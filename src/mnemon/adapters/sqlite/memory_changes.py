@@ -63,6 +63,7 @@ class MemoryChanges(Changes):
             if memory.version <= old.version:
                 raise Conflict(f"version {memory.version} is not above {old.version}")
             facts = begun(facts_of_memory(memory, self._memory_session(memory)), ended)
+            entry = self._judged(facts.record_id, memory.content, entry)
             self._close_item(item, facts.valid_from)
             self._connection.run(_KEEP_VERSION, (facts.valid_from, self._owner, facts.record_id))
             new = self._add_items([(facts, entry)])

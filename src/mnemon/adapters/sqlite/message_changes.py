@@ -83,6 +83,7 @@ class MessageChanges(Changes):
                 raise Conflict(f"version {message.version} is not above {version}")
             message = replace(message, sequence=sequence)
             facts = self._message_facts(message, session, max(micros(at), ended or began))
+            entry = self._judged(packed, message.content, entry)
             self._close_item(item, facts.valid_from)
             self._connection.run(
                 "INSERT INTO message_versions SELECT owner_id, id, version, item, speaker, at,"
@@ -121,6 +122,7 @@ class MessageChanges(Changes):
                 raise NotFound("message", message_id)
             (message,) = self.messages(ids=[message_id])
             facts = self._message_facts(message, session, valid_from)
+            entry = self._judged(packed, message.content, entry)
             self._close_item(item, valid_from)
             new = self._add_items([(facts, entry)])
             self._connection.run(

@@ -92,7 +92,10 @@ class Purging(MessageChanges):
             packed, stored = self._stored_message(id)
             session, sequence = stored[2:4]
             times = self._times(packed)
-            kept = sorted(wordings, key=lambda pair: pair[0].version)
+            kept = [
+                (message, self._judged(packed, message.content, entry))
+                for message, entry in sorted(wordings, key=lambda pair: pair[0].version)
+            ]
             if not times.keys() >= {message.version for message, _ in kept}:
                 raise NotFound("message", id)
             self._remove_items(self._connection.rows(_ITEMS_OF_MESSAGE, (self._owner, packed)))

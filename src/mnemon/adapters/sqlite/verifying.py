@@ -42,7 +42,7 @@ _MEMORIES = " UNION ALL ".join(
 )
 _SEALED = {"key": 6, "content": 7, "summary": 8, "tags": 9}
 _TOP = 127
-NOT_DERIVED = int(getattr(Trait, "REVIEWED", 0))
+NOT_DERIVED = int(Trait.REVIEWED)
 """Traits that are not of the text, but were set by somebody."""
 
 
