@@ -28,6 +28,7 @@ from mnemon.services.purge import Purging
 from mnemon.services.recall import Recalling
 from mnemon.services.remember import Remembering
 from mnemon.services.review import Reviewing
+from mnemon.services.settling import Settling
 from mnemon.services.touches import Touches
 from mnemon.services.transfer import Transferring
 from mnemon.services.verify import Verifying
@@ -93,9 +94,10 @@ def assemble(  # noqa: PLR0913 - what `Mnemon.open` takes
 def _services(access: Access, indexer: Indexer, touches: Touches, settings: Settings) -> Services:
     recalling = Recalling(access, indexer, touches)
     changing = Changing(access, indexer)
+    settling = Settling(access, indexer)
     return Services(
-        remembering=Remembering(access, indexer),
-        learning=Learning(access, indexer, typed=settings.enable_learning),
+        remembering=Remembering(access, settling),
+        learning=Learning(access, indexer, settling, typed=settings.enable_learning),
         changing=changing,
         recalling=recalling,
         contexts=Contexts(access, indexer, recalling, touches, enabled=settings.enable_rag),

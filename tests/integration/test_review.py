@@ -12,7 +12,7 @@ from mnemon import Message, Mnemon, OwnerMemory
 from mnemon.domain.memories import Action, Memory, State
 from mnemon.domain.messages import Role
 from mnemon.errors import InvalidInput, NotFound
-from mnemon.policies.rendering import QUOTED
+from mnemon.policies.rendering.defusing import QUOTED
 from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.policies.forgetting import Ebbinghaus, Fading, freshness
+from mnemon.policies.forgetting import Ebbinghaus, Fading, Wear, freshness
 
 COMPANION = {
     "correction": Fading(0.50, 0.35),
@@ -24,9 +24,8 @@ def strength(
     kind: str, importance: float, accesses: int, days: float, decay_factor: float = 0.95
 ) -> float:
     law = Ebbinghaus(decay_factor, COMPANION)
-    left = law.strength(
-        [kind], np.array([importance]), np.array([accesses]), np.array([float(days)])
-    )
+    since = np.array([float(days)])
+    left = law.strength(Wear([kind], np.array([importance]), np.array([accesses]), since, since))
     return float(left[0])
 
 

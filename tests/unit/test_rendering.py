@@ -10,7 +10,9 @@ from mnemon.domain.items import Span
 from mnemon.domain.memories import Memory
 from mnemon.domain.messages import Message, Role
 from mnemon.domain.recall import Recalled, Score
-from mnemon.policies.rendering import CLOSING, OPENING, SectionedRendering, defuse
+from mnemon.policies.rendering.defusing import defuse
+from mnemon.policies.rendering.model import Material
+from mnemon.policies.rendering.standard import CLOSING, OPENING, SectionedRendering
 
 WHEN = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 RENDERING = SectionedRendering({"fact": "Facts", "event": "Events"})
@@ -33,12 +35,12 @@ def episode(content: str, sequence: int = 1, passage: Span | None = None) -> Rec
 
 
 def test_nothing_to_say_is_the_empty_text() -> None:
-    assert RENDERING.render([], 100, words) == ("", ())
+    assert RENDERING.render(Material([]), 100, words) == ("", ())
 
 
 def test_sections_stand_in_the_profiles_order_and_episodes_by_time() -> None:
     results = [episode("later", 2), memory("fell", "event"), episode("earlier", 1), memory("is")]
-    text, shown = RENDERING.render(results, 100, words)
+    text, shown = RENDERING.render(Material(results), 100, words)
     assert text == (
         "<memory>\nFacts:\n- is (2026-01-02)\nEvents:\n- fell (2026-01-02)\n"
         "From earlier conversations:\n- [2026-01-02] Bob: earlier\n- [2026-01-02] Bob: later\n"
@@ -48,12 +50,12 @@ def test_sections_stand_in_the_profiles_order_and_episodes_by_time() -> None:
 
 
 def test_a_passage_of_a_longer_text_says_that_it_is_cut() -> None:
-    text, _ = RENDERING.render([episode("one two three", passage=Span(4, 7))], 100, words)
+    text, _ = RENDERING.render(Material([episode("one two three", passage=Span(4, 7))]), 100, words)
     assert "Bob: … two …" in text
 
 
 def test_what_does_not_fit_is_skipped_and_the_next_is_tried() -> None:
-    text, shown = RENDERING.render([memory("a " * 50), memory("b")], 8, words)
+    text, shown = RENDERING.render(Material([memory("a " * 50), memory("b")]), 8, words)
     assert [one.content for one in shown] == ["b"]
     assert text == "<memory>\nFacts:\n- b (2026-01-02)\n</memory>"
 
@@ -62,7 +64,7 @@ def test_a_counter_whose_counts_do_not_add_up_is_still_obeyed() -> None:
     def strange(texts: Sequence[str]) -> list[int]:
         return [len(text) ** 2 // 50 for text in texts]
 
-    text, _ = RENDERING.render([memory(str(n) * 9) for n in range(9)], 200, strange)
+    text, _ = RENDERING.render(Material([memory(str(n) * 9) for n in range(9)]), 200, strange)
     assert strange([text])[0] <= 200
 
 
@@ -70,7 +72,9 @@ def test_a_counter_whose_counts_do_not_add_up_is_still_obeyed() -> None:
 def test_a_rendering_keeps_to_its_budget_and_to_one_element(
     contents: list[str], budget: int
 ) -> None:
-    text, shown = RENDERING.render([memory(content) for content in contents], budget, words)
+    text, shown = RENDERING.render(
+        Material([memory(content) for content in contents]), budget, words
+    )
     assert words([text])[0] <= budget
     assert bool(text) == bool(shown)
     if text:

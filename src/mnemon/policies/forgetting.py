@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -18,6 +18,33 @@ FRESHNESS_PER_HOUR = 0.01
 
 _REINFORCEMENT = 0.005
 _REINFORCEMENT_TOP = 0.08
+
+
+@dataclass(frozen=True, slots=True)
+class Wear:
+    """What the strength of memories is computed from; one row each.
+
+    Attributes:
+        kind: Their kinds.
+        importance: As judged when they were stored, 0..1.
+        access_count: How often they were recalled.
+        days_since_use: Since they were last recalled, else stored; negative: in the future.
+        days_since_update: Since they were last stored or changed.
+    """
+
+    kind: Sequence[str]
+    importance: NDArray[np.float64]
+    access_count: NDArray[np.int64]
+    days_since_use: NDArray[np.float64]
+    days_since_update: NDArray[np.float64]
+
+
+class Forgetting(Protocol):
+    """A law by which memories fade: a function of what is stored and the time, and no more."""
+
+    def strength(self, wear: Wear) -> NDArray[np.float64]:
+        """Return what is left of each memory, 0..1."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,23 +77,27 @@ class Ebbinghaus:
     kinds: Mapping[str, Fading]
     other: Fading = Fading(1.0, 0.0)
 
-    def strength(
-        self,
-        kinds: Sequence[str],
-        importance: NDArray[np.float64],
-        access_count: NDArray[np.int64],
-        days: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
-        """Return what is left of each memory, 0..1, days after its last access."""
-        fadings = [self.kinds.get(kind, self.other) for kind in kinds]
+    def strength(self, wear: Wear) -> NDArray[np.float64]:
+        """Return what is left of each memory, 0..1."""
+        fadings = [self.kinds.get(kind, self.other) for kind in wear.kind]
         modifier = np.array([fading.modifier for fading in fadings], dtype=np.float64)
         floor = np.array([fading.floor for fading in fadings], dtype=np.float64)
-        stability = 1.0 + np.log1p(access_count)
+        stability = 1.0 + np.log1p(wear.access_count)
         rate = -math.log(self.decay_factor) * modifier / stability
-        reinforcement = np.minimum(access_count * _REINFORCEMENT, _REINFORCEMENT_TOP)
-        left = importance * np.exp(-rate * np.maximum(days, 0.0)) + reinforcement
+        reinforcement = np.minimum(wear.access_count * _REINFORCEMENT, _REINFORCEMENT_TOP)
+        days = np.maximum(wear.days_since_use, 0.0)
+        left = wear.importance * np.exp(-rate * days) + reinforcement
         strength: NDArray[np.float64] = np.minimum(np.maximum(left, floor), 1.0)
         return strength
+
+
+@dataclass(frozen=True, slots=True)
+class Unfading:
+    """Nothing fades: a memory is as strong as it is important."""
+
+    def strength(self, wear: Wear) -> NDArray[np.float64]:
+        """Return the importance of each memory."""
+        return wear.importance
 
 
 def freshness(hours: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -20,6 +20,27 @@ _OTHERS_KIND = {Origin.TOOL: "tool_result"}
 """What text from outside is taken for where its cues speak of the user; else "context"."""
 
 
+_RANKS = {
+    Origin.USER: 0,
+    Origin.SUMMARY: 1,
+    Origin.ASSISTANT: 2,
+    Origin.IMPORT: 2,
+    Origin.DOCUMENT: 3,
+    Origin.TOOL: 3,
+}
+"""Who is believed before whom. A summary is made of what is kept, by its least trusted source."""
+
+
+def is_outranked(origin: Origin, *, by: Origin) -> bool:
+    """Tell whether one origin is believed less than another."""
+    return _RANKS[origin] > _RANKS[by]
+
+
+def least_trusted(*origins: Origin) -> Origin:
+    """Return the origin that is believed least, the first of equals."""
+    return max(origins, key=_RANKS.__getitem__)
+
+
 def may_hold(origin: Origin, kind: str) -> bool:
     """Tell whether a memory of that origin may be of that kind."""
     return kind not in OWN_KINDS or origin not in _OUTSIDE

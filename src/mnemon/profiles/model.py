@@ -2,50 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Mapping
+    from datetime import timedelta
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from mnemon.domain.recall import Recalled
+    from mnemon.policies.forgetting import Forgetting
+    from mnemon.policies.judging import Judging
+    from mnemon.policies.keeping import Keeping
+    from mnemon.policies.learning import Learning
+    from mnemon.policies.merging import Merging
     from mnemon.policies.ranking.model import Ranking
-    from mnemon.text.cues import CueKind
-
-
-class Importance(Protocol):
-    """A judgement of how much a text matters."""
-
-    def __call__(self, cues: Iterable[CueKind], *, words: int) -> float:
-        """Return 0..1 for a text with these cues and so many words."""
-        ...
-
-
-class Forgetting(Protocol):
-    """A law by which memories fade."""
-
-    def strength(
-        self,
-        kinds: Sequence[str],
-        importance: NDArray[np.float64],
-        access_count: NDArray[np.int64],
-        days: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
-        """Return what is left of each memory, 0..1, days after its last access."""
-        ...
-
-
-class Rendering(Protocol):
-    """A form for a prompt."""
-
-    def render(
-        self, results: Sequence[Recalled], budget: int, count: Callable[[Sequence[str]], list[int]]
-    ) -> tuple[str, tuple[Recalled, ...]]:
-        """Return the text, at most `budget` tokens by `count`, and the results it shows."""
-        ...
+    from mnemon.policies.rendering.model import Rendering
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +26,55 @@ class Profile:
     Attributes:
         name: As an owner keeps it.
         kinds: Its kinds of memories, in the order in which they are rendered.
-        max_memory_chars: The longest memory, in characters.
-        importance: The importance of a text, by its cues and its number of words.
-        kind_of: The kind of a text by its cues.
+        standard_kinds: The kind of `standard` that each of them is, for a change of profile.
+        own_kinds: The kind of this profile that each kind of `standard` becomes.
+        judging: What a text makes where it is not said.
+        learning: What a conversation makes with no model.
+        merging: What becomes of a memory that is like another.
         ranking: How results are ordered.
         forgetting: How memories fade.
         rendering: How they are shown to a model.
+        keeping: What of a long text, and of a message, is worth keeping; None: all of it.
+        max_memory_chars: The longest memory, in characters.
+        max_memory_bytes: Likewise, in bytes of UTF-8; None: no such limit.
+        redacts_lines: Whether a line that holds a secret goes as a whole.
+        episodes: Whether messages are recalled as they were said.
+        vectors: Whether texts are embedded at all.
+        keyed: The kinds that are stored under a key only.
+        lasting: How long memories of a kind last where it is not said; others for good.
+        capacity: The most active memories of an owner; None: any number.
+        cleanup_below: The strength under which a cleanup lets memories fade; None: under none.
+        first_kinds: Kinds that need no search: always recalled, first, at most half of the
+            results (rounded up).
+        context_kinds: The only kinds that are put in a prompt; None: all.
+        passing: The kind that memories of a kind become when their session ends.
+        compares_text: Whether a keyword search that finds nothing looks for the words as parts
+            of keys and contents.
+        decay_every_hours: How often stored strengths are computed anew.
     """
 
     name: str
     kinds: tuple[str, ...]
-    max_memory_chars: int
-    importance: Importance
-    kind_of: Callable[[Iterable[CueKind]], str]
+    judging: Judging
+    learning: Learning
+    merging: Merging
     ranking: Ranking
     forgetting: Forgetting
     rendering: Rendering
+    standard_kinds: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    own_kinds: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    keeping: Keeping | None = None
+    max_memory_chars: int = 8_000
+    max_memory_bytes: int | None = None
+    redacts_lines: bool = False
+    episodes: bool = False
+    vectors: bool = True
+    keyed: frozenset[str] = frozenset()
+    lasting: Mapping[str, timedelta] = field(default_factory=lambda: MappingProxyType({}))
+    capacity: int | None = None
+    cleanup_below: float | None = None
+    first_kinds: frozenset[str] = frozenset()
+    context_kinds: frozenset[str] | None = None
+    passing: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    compares_text: bool = False
+    decay_every_hours: float = 24.0

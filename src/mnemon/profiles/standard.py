@@ -6,9 +6,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from mnemon.policies.forgetting import Ebbinghaus, Fading
-from mnemon.policies.importance import importance, standard_kind
+from mnemon.policies.judging import CueJudging
+from mnemon.policies.learning import SentencesLearned
+from mnemon.policies.merging import SameWords
 from mnemon.policies.ranking.standard import StandardRanking
-from mnemon.policies.rendering import SectionedRendering
+from mnemon.policies.rendering.standard import SectionedRendering
 from mnemon.profiles.model import Profile
 
 if TYPE_CHECKING:
@@ -48,10 +50,11 @@ def standard(
     return Profile(
         name="standard",
         kinds=tuple(HEADINGS),
-        max_memory_chars=8_000,
-        importance=importance,
-        kind_of=standard_kind,
+        judging=CueJudging(),
+        learning=SentencesLearned(),
+        merging=SameWords(),
         ranking=StandardRanking(),
         forgetting=Ebbinghaus(decay_factor, fadings),
         rendering=SectionedRendering(HEADINGS),
+        episodes=True,
     )

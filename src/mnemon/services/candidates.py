@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mnemon.policies.forgetting import freshness
+from mnemon.policies.forgetting import Wear, freshness
 from mnemon.policies.ranking.bm25 import bm25
 from mnemon.policies.ranking.model import Candidates
 from mnemon.policies.ranking.selection import best, distinct, highest, log_mean_exp
@@ -233,8 +233,9 @@ def _vitality(profile: Profile, items: Items, uses: Uses, scope: Scope) -> tuple
     """Return strength and freshness; a message's strength is 1."""
     now = scope.now.timestamp() * 1e6
     elapsed = (now - uses.used_at).astype(np.float64)
+    days = elapsed / _MICROSECONDS_PER_DAY
     strength = profile.forgetting.strength(
-        items.kind, uses.importance, uses.access_count, elapsed / _MICROSECONDS_PER_DAY
+        Wear(items.kind, uses.importance, uses.access_count, days, days)
     )
     strength = np.where(items.is_memory, strength, 1.0)
     return strength, freshness(elapsed / _MICROSECONDS_PER_HOUR)

@@ -9,10 +9,10 @@ from mnemon.domain.memories import Action, Event, Memory, Source, State
 from mnemon.errors import Conflict, InvalidInput, NotFound
 from mnemon.policies import arguments, ids
 from mnemon.policies.folding import without
+from mnemon.services.drafts import checked_kind, end_of, screened_content, told, trusted_kind
 from mnemon.services.indexing import Text, in_window
 from mnemon.services.remains import messages_of, remaining, said_by, went_with, withheld
-from mnemon.services.remember import checked_kind, end_of, told, trusted_kind
-from mnemon.services.screening import screened, screened_name, screened_tags
+from mnemon.services.screening import screened_name, screened_tags
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -75,9 +75,7 @@ class Changing:
         now = self._access.clock.now()
         profile = self._access.profile(owner_id)
         end = end_of(expires_in, expires_at, now)
-        text, redactions = (
-            (None, 0) if content is None else screened(content, limit=profile.max_memory_chars)
-        )
+        text, redactions = (None, 0) if content is None else screened_content(content, profile)
         changes: dict[str, object] = {
             "content": text,
             "kind": None if kind is None else checked_kind(kind, profile),

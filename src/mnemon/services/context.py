@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mnemon.domain.memories import EPISODE
 from mnemon.policies.budgeting import prompt_tokens
+from mnemon.policies.rendering.model import Material
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +60,7 @@ class Contexts:
         profile = self._access.profile(owner_id)
         found = self._recalling.recall(owner_id, request, touch=False)
         text, shown = profile.rendering.render(
-            found.memories, request.token_budget, self._prompt_tokens
+            Material(found.memories), request.token_budget, self._prompt_tokens
         )
         if touch and request.scope.as_of is None:
             self._touches.add(owner_id, [one.id for one in shown if one.kind != EPISODE])

@@ -37,10 +37,12 @@ class Text:
     Attributes:
         content: The text, cleaned.
         speaker: Who said it, where that has a name.
+        embedded: Whether it gets vectors.
     """
 
     content: str
     speaker: str | None = None
+    embedded: bool = True
 
 
 class Indexer:
@@ -69,14 +71,18 @@ class Indexer:
             passage.digest: embedded_text(text.speaker, passage.span.of(text.content))
             for text, entry in zip(texts, bare, strict=True)
             for passage in entry.passages
-            if passage.digest is not None
+            if passage.digest is not None and text.embedded
         }
         vectors = self._recent.found(wanted) | known.vectors(list(wanted))
         missing = {digest: text for digest, text in wanted.items() if digest not in vectors}
         embedded = self._embed(list(missing.values()), "document")
         fresh = dict(zip(missing, quantise(embedded), strict=True))
         self._recent.keep(fresh)
-        return [_with_vectors(entry, vectors | fresh) for entry in bare]
+        made = vectors | fresh
+        return [
+            _with_vectors(entry, made) if text.embedded else _without_vectors(entry)
+            for text, entry in zip(texts, bare, strict=True)
+        ]
 
     def anew(self, texts: Sequence[Text]) -> list[IndexEntry]:
         """Return the index entry of each text, embedded anew whatever the store has."""
@@ -185,6 +191,10 @@ def _with_vectors(entry: IndexEntry, vectors: dict[bytes, NDArray[np.int8]]) -> 
         for part in entry.passages
     )
     return replace(entry, passages=parts)
+
+
+def _without_vectors(entry: IndexEntry) -> IndexEntry:
+    return replace(entry, passages=tuple(replace(part, digest=None) for part in entry.passages))
 
 
 def in_window(entry: IndexEntry, previous: IndexEntry | None) -> IndexEntry:

@@ -9,12 +9,12 @@ from mnemon.domain.memories import Memory, Source
 from mnemon.domain.messages import Message, Role, role_of
 from mnemon.errors import InvalidInput
 from mnemon.policies import arguments
+from mnemon.services.drafts import Draft, judged
 from mnemon.services.indexing import Text, in_window
-from mnemon.services.remember import Draft, Indexed, judged, near_memories, write_memory
 from mnemon.services.screening import screened_name
+from mnemon.services.settling import Order
 from mnemon.text.cleaning import clean
-from mnemon.text.cues import cue_sentences
-from mnemon.text.screening import redact
+from mnemon.text.screening import redact, redact_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,14 +24,7 @@ if TYPE_CHECKING:
     from mnemon.profiles.model import Profile
     from mnemon.services.access import Access
     from mnemon.services.indexing import Indexer
-
-MAX_SENTENCES = 50
-"""How many sentences of one message become memories, at most: who says more of himself at once
-pastes a document. A guess."""
-
-MAX_SENTENCE_CHARS = 500
-"""The longest sentence that becomes a memory: as long as a fact of `facts` may be. What is longer
-without an end is a list or a listing, and is found as the message it stands in."""
+    from mnemon.services.settling import Settling
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +46,24 @@ class Learned:
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """A message ready to be stored, with the memories that its sentences make."""
+    """A message ready to be stored, with the memories that it makes."""
 
     message: Message
     entry: IndexEntry
-    drafts: tuple[tuple[Draft, Indexed], ...]
+    drafts: tuple[Draft, ...]
     redactions: int
 
 
 class Learning:
     """Takes in conversations."""
 
-    def __init__(self, access: Access, indexer: Indexer, *, typed: bool = True) -> None:
-        """Use these; `typed` says whether memories are made of sentences with cues."""
+    def __init__(
+        self, access: Access, indexer: Indexer, settling: Settling, *, typed: bool = True
+    ) -> None:
+        """Use these; `typed` says whether memories are made of what is said."""
         self._access = access
         self._indexer = indexer
+        self._settling = settling
         self._typed = typed
 
     def log(self, owner_id: str, messages: Sequence[Message], *, session_id: str) -> Learned:
@@ -92,17 +88,14 @@ class Learning:
             prepared = self._prepare(fresh, known, profile, now)
         if not prepared:
             return Learned((), (), already=len(checked))
-        with self._access.store.write(owner_id) as tx:
-            tx.adopt_profile(profile.name)
-            late = tx.external_ids(session_id, _external_ids(fresh))
-            kept = [each for each in prepared if each.message.external_id not in late]
-            stored = self._store_messages(tx, session_id, kept, now)
-            memories = self._store_memories(tx, owner_id, kept, stored, now)
+        logging = _Logging(self._indexer, session_id, prepared, now)
+        order = Order(owner_id, profile, logging.drafts, now, by="learn")
+        memories = self._settling.settle(order, logging.store)
         return Learned(
-            tuple(stored),
-            tuple(memories),
-            already=len(checked) - len(stored),
-            redactions=sum(each.redactions for each in kept),
+            tuple(logging.stored),
+            memories,
+            already=len(checked) - len(logging.stored),
+            redactions=sum(each.redactions for each in logging.kept),
         )
 
     def end_session(self, owner_id: str, session_id: str) -> None:
@@ -122,85 +115,80 @@ class Learning:
         self, messages: Sequence[Message], known: Snapshot, profile: Profile, now: datetime
     ) -> list[_Prepared]:
         """Do what needs no lock: screening, passages, keywords, vectors, drafts of memories."""
-        redacted = [redact(message.content) for message in messages]
+        hide = redact_lines if profile.redacts_lines else redact
+        redacted = [hide(message.content) for message in messages]
         messages = [
-            replace(message, content=content)
+            replace(message, content=content, id=self._access.new_id(now))
             for message, (content, _) in zip(messages, redacted, strict=True)
         ]
-        drafts = [self._drafts(message, profile) for message in messages]
-        texts = [Text(message.content, message.speaker) for message in messages]
-        flat = [Text(draft.content) for each in drafts for draft in each]
-        entries = self._indexer.entries([*texts, *flat], known)
-        rest = iter(entries[len(texts) :])
-        prepared = []
+        embedded = profile.episodes and profile.vectors
+        texts = [Text(message.content, message.speaker, embedded) for message in messages]
+        entries = self._indexer.entries(texts, known)
+        drafts = self._drafts(messages, profile)
         counts = [count for _, count in redacted]
-        for message, entry, own, count in zip(messages, entries, drafts, counts, strict=False):
-            indexed = []
-            for draft in own:
-                draft_entry = next(rest)
-                near = near_memories(known, draft_entry, profile, now)
-                indexed.append((draft, Indexed(draft_entry, near)))
-            prepared.append(_Prepared(message, entry, tuple(indexed), count))
-        return prepared
+        return [
+            _Prepared(message, entry, tuple(own), count)
+            for message, entry, own, count in zip(messages, entries, drafts, counts, strict=True)
+        ]
 
-    def _drafts(self, message: Message, profile: Profile) -> tuple[Draft, ...]:
-        """Return a memory for each sentence of the user's that has a cue."""
-        if not self._typed or message.role is not Role.USER:
-            return ()
-        drafts: list[Draft] = []
-        for span, _cues in cue_sentences(message.content):
-            if len(drafts) == MAX_SENTENCES:
-                break
-            sentence = span.of(message.content)
-            if len(sentence) <= MAX_SENTENCE_CHARS and not sentence.endswith("?"):
-                draft = Draft(
-                    content=sentence,
-                    kind="",
-                    judged=0.0,
-                    happened_at=message.at,
-                    session_id=message.session_id,
-                )
-                drafts.append(judged(draft, profile))
-        return tuple(drafts)
+    def _drafts(self, messages: Sequence[Message], profile: Profile) -> list[list[Draft]]:
+        """Return the memories that each message makes; what several make, by the first."""
+        drafts: list[list[Draft]] = [[] for _ in messages]
+        for made in profile.learning.made(messages) if self._typed else ():
+            sources = [messages[place] for place in made.places]
+            draft = Draft(
+                content=made.content,
+                kind=made.kind or "",
+                judged=0.0,
+                importance=made.importance,
+                happened_at=sources[0].at,
+                session_id=sources[0].session_id,
+                sources=tuple(Source(each.id, "message", each.external_id) for each in sources),
+            )
+            drafts[made.places[0]].append(judged(draft, profile))
+        return drafts
 
-    def _store_messages(
-        self, tx: Transaction, session_id: str, prepared: Sequence[_Prepared], now: datetime
-    ) -> list[Message]:
-        first = tx.next_sequence(session_id)
-        previous = self._last_entry(tx, session_id, first)
+
+class _Logging:
+    """Stores messages along with the memories they make, but those that others were first with."""
+
+    def __init__(
+        self, indexer: Indexer, session_id: str, prepared: Sequence[_Prepared], now: datetime
+    ) -> None:
+        self.kept = list(prepared)
+        self.stored: list[Message] = []
+        self._all = prepared
+        self._indexer = indexer
+        self._session_id = session_id
+        self._now = now
+
+    @property
+    def drafts(self) -> tuple[Draft, ...]:
+        """The memories that the messages make."""
+        return tuple(draft for each in self.kept for draft in each.drafts)
+
+    def store(self, tx: Transaction) -> Sequence[Draft]:
+        """Store the messages that are not there; return the memories that those make."""
+        callers_ids = _external_ids([each.message for each in self._all])
+        late = tx.external_ids(self._session_id, callers_ids)
+        self.kept = [each for each in self._all if each.message.external_id not in late]
+        first = tx.next_sequence(self._session_id)
+        previous = self._last_entry(tx, first)
         pairs = []
-        for offset, each in enumerate(prepared):
-            message = replace(each.message, id=self._access.new_id(now), sequence=first + offset)
+        for offset, each in enumerate(self.kept):
+            message = replace(each.message, sequence=first + offset)
             pairs.append((message, in_window(each.entry, previous)))
             previous = each.entry
-        tx.log(session_id, pairs, at=now)
-        return [message for message, _ in pairs]
+        tx.log(self._session_id, pairs, at=self._now)
+        self.stored = [message for message, _ in pairs]
+        return self.drafts
 
-    def _last_entry(self, tx: Transaction, session_id: str, first: int) -> IndexEntry | None:
+    def _last_entry(self, tx: Transaction, first: int) -> IndexEntry | None:
         """Return the keywords of the message just before the first new one."""
-        last = tx.messages(session_id=session_id, after=first - 2, limit=1) if first > 1 else []
-        if not last:
+        last = tx.messages(session_id=self._session_id, after=first - 2, limit=1)
+        if first == 1 or not last:
             return None
         return self._indexer.keywords_only(Text(last[0].content, last[0].speaker))
-
-    def _store_memories(
-        self,
-        tx: Transaction,
-        owner_id: str,
-        prepared: Sequence[_Prepared],
-        stored: Sequence[Message],
-        now: datetime,
-    ) -> list[Memory]:
-        memories = []
-        for each, message in zip(prepared, stored, strict=True):
-            source = Source(message.id, "message", message.external_id)
-            for draft, indexed in each.drafts:
-                sourced = replace(draft, sources=(source,))
-                new_id = self._access.new_id(now)
-                memories.append(
-                    write_memory(tx, new_id, owner_id, sourced, indexed, now, by="learn")
-                )
-        return memories
 
 
 def _checked(message: object, owner_id: str, session_id: str, place: int, now: datetime) -> Message:

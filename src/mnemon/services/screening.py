@@ -7,19 +7,28 @@ from typing import TYPE_CHECKING
 from mnemon.errors import InvalidInput
 from mnemon.policies import arguments
 from mnemon.text.cleaning import clean
-from mnemon.text.screening import contains_secrets, redact
+from mnemon.text.screening import contains_secrets, redact, redact_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def screened(text: str, *, field: str = "content", limit: int | None = None) -> tuple[str, int]:
+def screened(
+    text: str, *, field: str = "content", limit: int | None = None, lines: bool = False
+) -> tuple[str, int]:
     """Return a text as it may be kept and embedded, and how many secrets were taken out.
 
+    Args:
+        text: What a caller passed.
+        field: The argument's name, for the error.
+        limit: The most characters it may have.
+        lines: Whether a line that holds a secret goes as a whole.
+
     Raises:
-        InvalidInput: No text, nothing visible in it, or longer than the limit, in characters.
+        InvalidInput: No text, nothing visible in it, or longer than the limit.
     """
-    return redact(clean(text, field=field, limit=limit))
+    cleaned = clean(text, field=field, limit=limit)
+    return redact_lines(cleaned) if lines else redact(cleaned)
 
 
 def screened_name(value: object, field: str) -> str:

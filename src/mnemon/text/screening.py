@@ -10,7 +10,15 @@ from dataclasses import dataclass
 from mnemon.text.injection import is_suspicious
 from mnemon.text.secrets import REDACTED, secret_spans
 
-__all__ = ["REDACTED", "Screened", "contains_secrets", "redact", "sanitize_lines", "screen"]
+__all__ = [
+    "REDACTED",
+    "Screened",
+    "contains_secrets",
+    "redact",
+    "redact_lines",
+    "sanitize_lines",
+    "screen",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +61,12 @@ def redact(text: str) -> tuple[str, int]:
         text = "".join([*pieces, text[end:]])
         total += len(spans)
     return text, total
+
+
+def redact_lines(text: str) -> tuple[str, int]:
+    """Return a text without the lines that hold secrets, and how many secrets they are."""
+    plain, redactions = redact(text)
+    return (sanitize_lines(text) if redactions else plain), redactions
 
 
 def contains_secrets(text: str) -> bool:

@@ -1,0 +1,65 @@
+"""What a text makes, with no model: a memory of which kind, and how much it matters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from mnemon.policies.importance import importance, standard_kind
+from mnemon.text.cues import found
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from mnemon.domain.memories import Origin
+    from mnemon.text.cues import CueKind
+
+
+class Judging(Protocol):
+    """A judgement of single texts. Pure."""
+
+    def kind(self, text: str, origin: Origin) -> str:
+        """Return the kind of memory that a text of that origin makes."""
+        ...
+
+    def importance(self, text: str) -> float:
+        """Return how much a text matters, 0..1."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CueJudging:
+    """By cues: who somebody is, what they like, what was wrong (`standard`, `companion`).
+
+    Attributes:
+        kind_of: The kind by the cues found.
+    """
+
+    kind_of: Callable[[Iterable[CueKind]], str] = standard_kind
+
+    def kind(self, text: str, origin: Origin) -> str:
+        """Return the kind that the text's cues make."""
+        del origin
+        return self.kind_of(found(text))
+
+    def importance(self, text: str) -> float:
+        """Return the importance by the text's cues and length, 0.2..0.9."""
+        return importance(found(text), words=len(text.split()))
+
+
+@dataclass(frozen=True, slots=True)
+class FixedJudging:
+    """Always the same kind and importance, for profiles that are told both, or ask a model."""
+
+    ordinary: str
+    weight: float = 0.5
+
+    def kind(self, text: str, origin: Origin) -> str:
+        """Return the ordinary kind."""
+        del text, origin
+        return self.ordinary
+
+    def importance(self, text: str) -> float:
+        """Return the one importance."""
+        del text
+        return self.weight

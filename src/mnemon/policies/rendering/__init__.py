@@ -1,0 +1,1 @@
+"""Memories as text for a prompt: one form a profile."""

@@ -1,0 +1,139 @@
+"""Memories on their way in: checked, screened, and judged by the owner's profile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from mnemon.domain.memories import Origin
+from mnemon.errors import InvalidInput
+from mnemon.policies import arguments
+from mnemon.policies.trust import kind_for, may_hold
+from mnemon.services.screening import screened
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from mnemon.domain.memories import Source
+    from mnemon.profiles.model import Profile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A memory to be stored, checked and cleaned.
+
+    Attributes:
+        importance: None where it was not given, but judged: `judged`.
+        expires_at: When it ends, where that was said; the profile's default comes later.
+        sources: What it was made from.
+        redactions: How many secrets were taken out of the content.
+    """
+
+    content: str
+    kind: str
+    judged: float
+    importance: float | None = None
+    key: str | None = None
+    tags: tuple[str, ...] = ()
+    expires_at: datetime | None = None
+    happened_at: datetime | None = None
+    session_id: str | None = None
+    origin: Origin = Origin.USER
+    sources: tuple[Source, ...] = ()
+    redactions: int = 0
+
+    @property
+    def weight(self) -> float:
+        """Its importance: as given, else as judged."""
+        return self.judged if self.importance is None else self.importance
+
+
+def judged(draft: Draft, profile: Profile) -> Draft:
+    """Return a draft with its content screened, and kind and importance judged where not given.
+
+    Raises:
+        InvalidInput: The content is empty or too long, or its kind needs a key and has none.
+    """
+    content, redactions = screened_content(draft.content, profile)
+    judging = profile.judging
+    kind = draft.kind or kind_for(draft.origin, judging.kind(content, draft.origin))
+    if draft.key is None and kind in profile.keyed:
+        raise InvalidInput("key", f"a memory of kind {kind!r} needs one in {profile.name!r}")
+    return replace(
+        draft,
+        content=content,
+        redactions=redactions,
+        kind=kind,
+        judged=judging.importance(content) if draft.importance is None else draft.importance,
+    )
+
+
+def screened_content(content: str, profile: Profile) -> tuple[str, int]:
+    """Return a memory's content as the profile keeps it, and how many secrets it lost.
+
+    Raises:
+        InvalidInput: It is empty or too long.
+    """
+    text, redactions = screened(
+        content, limit=profile.max_memory_chars, lines=profile.redacts_lines
+    )
+    size = len(text.encode())
+    if profile.max_memory_bytes is not None and size > profile.max_memory_bytes:
+        raise InvalidInput("content", f"{size} bytes; at most {profile.max_memory_bytes}")
+    return text, redactions
+
+
+def checked_kind(kind: str, profile: Profile) -> str:
+    """Return a kind of the profile.
+
+    Raises:
+        InvalidInput: The profile has no such kind.
+    """
+    if kind not in profile.kinds:
+        raise InvalidInput("kind", f"{kind!r} is none of {', '.join(profile.kinds)}")
+    return kind
+
+
+def trusted_kind(kind: str, origin: str) -> str:
+    """Return a kind that a memory of that origin may have.
+
+    Raises:
+        InvalidInput: It says of the user what only the user can, and comes from outside.
+    """
+    if not may_hold(checked_origin(origin), kind):
+        raise InvalidInput("kind", f"{kind!r} can't come from {origin}, only from what was said")
+    return kind
+
+
+def checked_origin(origin: str) -> Origin:
+    """Return an origin.
+
+    Raises:
+        InvalidInput: There is no such origin.
+    """
+    try:
+        return Origin(origin)
+    except ValueError as error:
+        raise InvalidInput("origin", f"{origin!r} is none of {', '.join(Origin)}") from error
+
+
+def end_of(expires_in: str, expires_at: datetime | None, now: datetime) -> datetime | None:
+    """Return when a memory ends by itself; None: not said.
+
+    Raises:
+        InvalidInput: Both are given, or either can't be taken.
+    """
+    lasting = arguments.expires_in(expires_in)
+    if expires_at is None:
+        return None if lasting is None else now + lasting
+    if lasting is not None:
+        raise InvalidInput("expires_at", "give either expires_in or expires_at")
+    end = arguments.instant(expires_at, "expires_at")
+    if end <= now:
+        raise InvalidInput("expires_at", "has passed already")
+    return end
+
+
+def told(redactions: int) -> dict[str, str]:
+    """Return what an event says of the secrets that were taken out."""
+    return {"redactions": str(redactions)} if redactions else {}

@@ -1,0 +1,146 @@
+"""What an owner has that is like a new memory, with what is being written at the same time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mnemon.domain.memories import Memory, Origin, State
+from mnemon.domain.recall import Scope
+from mnemon.policies.merging import Neighbour
+from mnemon.policies.ranking.selection import highest
+from mnemon.policies.vectors import cosines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from numpy.typing import NDArray
+
+    from mnemon.ports.store import IndexEntry, Snapshot
+    from mnemon.profiles.model import Profile
+
+NEAR = 0.9
+"""From which cosine two memories are linked as near. A guess: true restatements stand at 0.95
+with the local embedder, and nothing but the display of links depends on it."""
+
+_NEIGHBOURS = 8
+"""How many of the nearest are looked at for one that may stand for a candidate: a guess, for
+those that have a key of their own, or are summaries, may not."""
+
+_LINKED = 3
+
+_DORMANT = frozenset({State.EXPIRED, State.FADED, State.EVICTED})
+
+
+class Neighbourhood:
+    """An owner's memories as they will be once what is noted has been written."""
+
+    def __init__(self, snapshot: Snapshot, profile: Profile, now: datetime) -> None:
+        """Start with what is stored."""
+        self._snapshot = snapshot
+        self._now = now
+        self._revives = profile.merging.revives
+        self._scope = Scope(now=now, kinds=frozenset(profile.kinds))
+        self._noted: dict[str, Memory] = {}
+        self._entries: dict[str, IndexEntry] = {}
+        self._stored: dict[str, Memory] = {}
+
+    def note(self, memory: Memory, entry: IndexEntry | None) -> None:
+        """Take a memory as it will be, with its index entry where that is new."""
+        self._noted[memory.id] = memory
+        if entry is not None:
+            self._entries[memory.id] = entry
+
+    def memory(self, id_: str) -> Memory:
+        """Return a memory that was returned before, as it will be."""
+        return self._noted.get(id_) or self._stored[id_]
+
+    def by_key(self, key: str | None) -> Memory | None:
+        """Return the active memory of that key."""
+        if key is None:
+            return None
+        for memory in self._noted.values():
+            if memory.key == key and memory.state is State.ACTIVE:
+                return memory
+        found = self._snapshot.by_key(key)
+        return None if found is None or found.id in self._noted else found
+
+    def same(self, entry: IndexEntry, key: str | None) -> list[Memory]:
+        """Return the memories of just these words that may stand for them, oldest first."""
+        stored = [
+            self._kept(record)
+            for record in self._snapshot.by_content(entry.content_key)
+            if isinstance(record, Memory) and record.id not in self._entries
+        ]
+        noted = [
+            self._noted[id_]
+            for id_, other in self._entries.items()
+            if other.content_key == entry.content_key
+        ]
+        return [memory for memory in (*stored, *noted) if self._may(memory, key)]
+
+    def nearest(self, entry: IndexEntry, key: str | None) -> Neighbour | None:
+        """Return the memory nearest to a text that may stand for it."""
+        near = self._neighbours(entry)
+        self._load([id_ for id_, _ in near])
+        for id_, similarity in near:
+            memory = self.memory(id_)
+            if self._may(memory, key) and memory.origin is not Origin.SUMMARY:
+                return Neighbour(memory, similarity)
+        return None
+
+    def near(self, entry: IndexEntry) -> tuple[str, ...]:
+        """Return the ids of the memories that a text is to be linked with."""
+        found = (id_ for id_, similarity in self._neighbours(entry) if similarity >= NEAR)
+        return tuple(found)[:_LINKED]
+
+    def _may(self, memory: Memory, key: str | None) -> bool:
+        ended = memory.expires_at is not None and memory.expires_at <= self._now
+        is_held = memory.state is State.ACTIVE or (self._revives and memory.state in _DORMANT)
+        return is_held and (self._revives or not ended) and memory.key in (None, key)
+
+    def _kept(self, memory: Memory) -> Memory:
+        self._stored.setdefault(memory.id, memory)
+        return self.memory(memory.id)
+
+    def _load(self, ids: Sequence[str]) -> None:
+        missing = [id_ for id_ in ids if id_ not in self._noted and id_ not in self._stored]
+        if missing:
+            self._stored |= {memory.id: memory for memory in self._snapshot.memories(missing)}
+
+    def _neighbours(self, entry: IndexEntry) -> list[tuple[str, float]]:
+        """Return the ids of memories near to a text, nearest first, each with how near it is.
+
+        A text of several passages is as near as that one of them which is farthest: what says
+        more than a memory is not what the memory says.
+        """
+        vectors = [each.vector for each in entry.passages if each.vector is not None]
+        if not vectors or len(vectors) < len(entry.passages):
+            return []
+        near = self._of_store(vectors) + self._of_noted(vectors)
+        return sorted(near, key=lambda one: (-one[1], one[0]))
+
+    def _of_store(self, vectors: Sequence[NDArray[np.int8]]) -> list[tuple[str, float]]:
+        numbers = self._snapshot.nearest(vectors[0], _NEIGHBOURS, self._scope)
+        if not len(numbers):
+            return []
+        least = np.ones(len(numbers))
+        for vector in vectors:
+            found = self._snapshot.similarities(vector, numbers)
+            best = highest(found.row, found.cosine, len(numbers), -1.0)
+            least = np.minimum(least, best)
+        ids = self._snapshot.items(numbers).record_id
+        found_ids = zip(ids, least.tolist(), strict=True)
+        return [(id_, near) for id_, near in found_ids if id_ not in self._entries]
+
+    def _of_noted(self, vectors: Sequence[NDArray[np.int8]]) -> list[tuple[str, float]]:
+        found = []
+        for id_, entry in self._entries.items():
+            others = [each.vector for each in entry.passages if each.vector is not None]
+            if others:
+                rows = np.stack(others)
+                least = min(float(cosines(rows, vector).max()) for vector in vectors)
+                found.append((id_, least))
+        return found
