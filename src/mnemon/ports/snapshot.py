@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from mnemon.ports.removal import Wordings
+from mnemon.ports.upkeep import Conditions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 
-class Snapshot(Wordings, Protocol):
+class Snapshot(Wordings, Conditions, Protocol):
     """One owner's memory as it stood when the snapshot was taken.
 
     Nothing of another owner can be seen through it, nor does what others hold change any

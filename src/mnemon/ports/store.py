@@ -25,6 +25,7 @@ from mnemon.ports.columns import (
 from mnemon.ports.removal import Erasure
 from mnemon.ports.snapshot import Snapshot
 from mnemon.ports.transaction import Transaction
+from mnemon.ports.upkeep import Vitals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,6 +45,7 @@ __all__ = [
     "StoreMeta",
     "Transaction",
     "Uses",
+    "Vitals",
 ]
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from mnemon.ports.removal import Removal
 from mnemon.ports.snapshot import Snapshot
+from mnemon.ports.upkeep import Upkeep
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from mnemon.ports.columns import IndexEntry
 
 
-class Transaction(Snapshot, Removal, Protocol):
+class Transaction(Snapshot, Removal, Upkeep, Protocol):
     """A snapshot of one owner that is also the only writer of that owner.
 
     An error in one of its methods undoes the whole transaction, even where the block catches

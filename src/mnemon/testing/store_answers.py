@@ -46,6 +46,8 @@ def records(snapshot: Snapshot) -> dict[str, Any]:
         "derived": snapshot.derived(IDS),
         "vectors": sorted(plain(snapshot.vectors([b"d" * 16, b"e" * 16])).items()),
         "statistics": snapshot.statistics(),
+        "vitals": snapshot.vitals(states=states),
+        "of the active": snapshot.vitals(states=frozenset({State.ACTIVE})),
     }
 
 

@@ -33,6 +33,7 @@ from mnemon.testing.store_sharing import (
     OwnersContract,
     TransactionContract,
 )
+from mnemon.testing.store_upkeep import UpkeepContract
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,6 +52,7 @@ class StoreContract(
     RemovalContract,
     ErasureContract,
     ReviewContract,
+    UpkeepContract,
     OwnersContract,
     MetaContract,
     ConcurrencyContract,

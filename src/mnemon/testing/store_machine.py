@@ -261,6 +261,15 @@ class StoreMachine(RuleBasedStateMachine):
         for store in (self.store, self.reference):
             store.touch(owner, dict.fromkeys(ids, (count, at_)))
 
+    @rule(
+        owner=some.owners,
+        strengths=st.dictionaries(some.memory_ids, st.floats(0, 1), max_size=5),
+    )
+    def set_strengths(self, owner: str, strengths: dict[str, float]) -> None:
+        """Store what is left of memories."""
+        own = list(strengths), list(strengths.values())
+        self._write(owner, lambda tx: tx.set_strengths(*own))
+
     @rule(owner=some.owners, memory=some.memories, own=some.entries)
     def fail(self, owner: str, memory: Memory, own: IndexEntry) -> None:
         """Write, and then fail: nothing of it may stay."""

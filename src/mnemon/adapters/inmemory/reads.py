@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from mnemon.adapters.sql.cursors import cursor_after, place_of
 from mnemon.adapters.sql.values import NEVER, instant, micros, micros_or_none, pack_id
+from mnemon.adapters.sql.vitals import vitals_of
 from mnemon.domain.memories import History, Page, State, Version
 from mnemon.domain.messages import Participant, Session
 from mnemon.domain.owners import Statistics
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from mnemon.adapters.sql.sealing import Sealing
     from mnemon.domain.memories import Memory
     from mnemon.domain.messages import Message
+    from mnemon.ports.upkeep import Vitals
 
 
 class Records:
@@ -197,6 +199,32 @@ class Records:
             messages=sum(session.messages for session in self.sessions()),
             sessions=len(logged),
             vectors=sum(_vectors(item) for item in embedded),
+        )
+
+    def vitals(self, *, states: frozenset[State]) -> Vitals:
+        """See the port."""
+        latest = [versions[-1] for versions in self._state.memories.values()]
+        latest.sort(key=lambda version: (version.memory.created_at, version.memory.id))
+        return vitals_of([self._vital(each) for each in latest if each.memory.state in states])
+
+    def _vital(self, version: MemoryVersion) -> tuple[object, ...]:
+        memory = version.memory
+        number = -1
+        if memory.session_id is not None:
+            number = self._state.sessions[memory.session_id].number
+        return (
+            version.item,
+            memory.id,
+            memory.kind,
+            memory.state,
+            memory.importance,
+            memory.strength,
+            memory.access_count,
+            micros(memory.accessed_at or memory.created_at),
+            micros(memory.created_at),
+            micros(memory.updated_at),
+            -1 if memory.expires_at is None else micros(memory.expires_at),
+            number,
         )
 
     def _all(self) -> list[Memory]:

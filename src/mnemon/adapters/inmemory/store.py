@@ -13,6 +13,7 @@ from mnemon.adapters.inmemory.purging import Purging
 from mnemon.adapters.inmemory.reads import Records
 from mnemon.adapters.inmemory.search import Search
 from mnemon.adapters.inmemory.state import OwnerState
+from mnemon.adapters.inmemory.upkeep import Upkeep
 from mnemon.adapters.sql.sealing import Sealing
 from mnemon.errors import OwnerErased, StoreUnavailable, WrongEmbeddingModel
 from mnemon.ports.store import StoreMeta
@@ -38,7 +39,7 @@ class InMemorySnapshot(Search, Records):
         return self._searched.counter
 
 
-class InMemoryTransaction(Search, Purging):
+class InMemoryTransaction(Search, Purging, Upkeep):
     """A `Transaction` of the reference store. Its searches answer from the state at its begin."""
 
     def __init__(self, state: OwnerState, sealing: Sealing, dimension: int | None) -> None:

@@ -34,6 +34,7 @@ class Writer(Records):
         super().__init__(state.copy(), sealing)
         self._dimension = dimension
         self._is_changed = False
+        self._is_touched = False
         self._is_broken = False
 
     def finished(self) -> OwnerState | None:
@@ -44,10 +45,9 @@ class Writer(Records):
         """
         if self._is_broken:
             raise Conflict("an error within the transaction has undone all of it")
-        if not self._is_changed:
-            return None
-        self._state.counter += 1
-        return self._state
+        if self._is_changed:
+            self._state.counter += 1
+        return self._state if self._is_changed or self._is_touched else None
 
     def adopt_profile(self, name: str) -> None:
         """See the port."""

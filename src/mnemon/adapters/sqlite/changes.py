@@ -60,6 +60,7 @@ class Changes(Records):
         self._sessions: dict[str, int] = {}
         self._speakers: dict[tuple[str | None, Role], int] = {}
         self._is_changed = False
+        self._is_touched = False
         self._is_broken = False
 
     def finish(self) -> None:
@@ -72,8 +73,13 @@ class Changes(Records):
         """
         if self._is_broken:
             raise Conflict("an error within the transaction has undone all of it")
-        if not self._is_changed:
-            return
+        if self._is_changed:
+            self._count()
+        if self._is_changed or self._is_touched:
+            self._connection.run("COMMIT")
+
+    def _count(self) -> None:
+        """Let the owner's row tell that there was a change, and which numbers are next."""
         self._connection.run(
             "UPDATE owners SET counter = counter + 1, revision = ?, next_item = ?,"
             " next_session = ?, next_speaker = ?, next_event = ? WHERE owner_id = ?",
@@ -86,7 +92,6 @@ class Changes(Records):
                 self._owner,
             ),
         )
-        self._connection.run("COMMIT")
 
     def adopt_profile(self, name: str) -> None:
         """See the port."""

@@ -21,7 +21,7 @@ from mnemon.adapters.sql.values import (
     instant,
     instant_or_none,
 )
-from mnemon.adapters.sqlite.message_reads import MessageRecords
+from mnemon.adapters.sqlite.conditions import Conditions
 from mnemon.adapters.sqlite.owner_row import stored_dimension
 from mnemon.domain.memories import History as MemoryHistory
 from mnemon.domain.memories import Memory, Page, State, Version
@@ -58,7 +58,7 @@ _DERIVED = (
 )
 
 
-class Records(MessageRecords):
+class Records(Conditions):
     """The records of one owner as one connection sees them: the reading half of a snapshot."""
 
     def memories(self, ids: Sequence[str], *, as_of: datetime | None = None) -> list[Memory]:

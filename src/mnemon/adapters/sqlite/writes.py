@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from mnemon.adapters.sqlite.memory_changes import MemoryChanges
 from mnemon.adapters.sqlite.purging import Purging
+from mnemon.adapters.sqlite.upkeep import Upkeep
 
 
-class Writer(MemoryChanges, Purging):
+class Writer(MemoryChanges, Purging, Upkeep):
     """The changing half of a transaction."""
