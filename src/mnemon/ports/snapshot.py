@@ -32,6 +32,11 @@ class Snapshot(Wordings, Conditions, Protocol):
     """
 
     @property
+    def owner_id(self) -> str:
+        """Whose it is."""
+        ...
+
+    @property
     def counter(self) -> int:
         """How many transactions have changed this owner; touches do not count. 0 at first."""
         ...

@@ -73,11 +73,12 @@ class Indexer:
             for passage in entry.passages
             if passage.digest is not None and text.embedded
         }
-        vectors = self._recent.found(wanted) | known.vectors(list(wanted))
+        recent = self._recent.found(known.owner_id, wanted)
+        vectors = recent | known.vectors(list(wanted))
         missing = {digest: text for digest, text in wanted.items() if digest not in vectors}
         embedded = self._embed(list(missing.values()), "document")
         fresh = dict(zip(missing, quantise(embedded), strict=True))
-        self._recent.keep(fresh)
+        self._recent.keep(known.owner_id, fresh)
         made = vectors | fresh
         return [
             _with_vectors(entry, made) if text.embedded else _without_vectors(entry)
@@ -101,9 +102,9 @@ class Indexer:
         """Return the index entry of a text without its vectors."""
         return self._bare(text)
 
-    def forget_recent(self) -> None:
-        """Let go of the vectors made last: their texts were removed for good."""
-        self._recent.clear()
+    def forget_recent(self, owner_id: str) -> None:
+        """Let go of the vectors made last for an owner: their texts were removed for good."""
+        self._recent.forget(owner_id)
 
     def query(self, text: str) -> NDArray[np.int8] | None:
         """Return the vector of a query as stored ones are compared with; None for no text."""
@@ -163,24 +164,30 @@ class Indexer:
 
 
 class _Recent:
-    """The vectors made last, so that one made before a lock is taken is there under it."""
+    """The vectors made last, so that one made before a lock is taken is there under it.
+
+    Each owner's are found by that owner only: that a text is embedded faster would tell another
+    that somebody has said it.
+    """
 
     def __init__(self, size: int = 4_096) -> None:
         self._size = size
-        self._vectors: OrderedDict[bytes, NDArray[np.int8]] = OrderedDict()
+        self._vectors: OrderedDict[tuple[str, bytes], NDArray[np.int8]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def found(self, digests: Iterable[bytes]) -> dict[bytes, NDArray[np.int8]]:
+    def found(self, owner_id: str, digests: Iterable[bytes]) -> dict[bytes, NDArray[np.int8]]:
+        known = self._vectors
         with self._lock:
-            return {each: self._vectors[each] for each in digests if each in self._vectors}
+            return {each: known[owner_id, each] for each in digests if (owner_id, each) in known}
 
-    def clear(self) -> None:
+    def forget(self, owner_id: str) -> None:
         with self._lock:
-            self._vectors.clear()
+            for each in [place for place in self._vectors if place[0] == owner_id]:
+                del self._vectors[each]
 
-    def keep(self, vectors: Mapping[bytes, NDArray[np.int8]]) -> None:
+    def keep(self, owner_id: str, vectors: Mapping[bytes, NDArray[np.int8]]) -> None:
         with self._lock:
-            self._vectors.update(vectors)
+            self._vectors.update({(owner_id, each): vector for each, vector in vectors.items()})
             while len(self._vectors) > self._size:
                 self._vectors.popitem(last=False)
 

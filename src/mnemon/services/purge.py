@@ -110,7 +110,7 @@ class Purging:
             target = _target(tx, id, key)
             plan = _plan(tx, target, now)
             self._carry_out(tx, plan, now)
-        self._indexer.forget_recent()
+        self._indexer.forget_recent(owner_id)
         return Purged(plan.memories, tuple(plan.messages), store.settle())
 
     def erase(self, owner_id: str) -> Erased:
@@ -126,7 +126,7 @@ class Purging:
         if not store.is_erased(owner_id) and owner_id not in store.owners():
             raise NotFound("owner", owner_id)
         store.erase(owner_id, self._access.clock.now())
-        self._indexer.forget_recent()
+        self._indexer.forget_recent(owner_id)
         return Erased(owner_id, store.settle())
 
     def readmit(self, owner_id: str) -> None:

@@ -160,10 +160,12 @@ class OwnersContract:
             said = message(2, word, sequence=1, external_id="e", speaker=owner)
             say(store, said, owner_id=owner)
         with store.write("bob") as tx:
+            assert tx.owner_id == "bob"
             tx.close_messages([record_id(2)], at(9))
             tx.revise(memory(1, "new", owner_id="bob", version=2), short_entry("new", 1))
         store.touch("bob", {record_id(1): (1, at(5))})
         with store.read("alice") as snapshot:
+            assert snapshot.owner_id == "alice"
             (kept,) = snapshot.memories([record_id(1)])
             assert (kept.content, kept.owner_id, kept.access_count) == ("tea", "alice", 0)
             assert snapshot.by_key("k") == kept

@@ -37,6 +37,11 @@ class Records:
         self._state = state
         self._sealing = sealing
 
+    @property
+    def owner_id(self) -> str:
+        """See the port."""
+        return self._sealing.owner_id
+
     def memories(self, ids: Sequence[str], *, as_of: datetime | None = None) -> list[Memory]:
         """See the port."""
         found = (self._memory(id_, as_of) for id_ in ids)

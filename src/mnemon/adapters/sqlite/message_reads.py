@@ -51,6 +51,11 @@ class MessageRecords:
         self._owner = owner
         self._names: dict[int, str | None] = {}
 
+    @property
+    def owner_id(self) -> str:
+        """See the port."""
+        return self._sealing.owner_id
+
     def messages(
         self,
         *,
