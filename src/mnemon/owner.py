@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mnemon.domain.messages import Message, Role
-from mnemon.policies import arguments
+from mnemon.services.screening import screened_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -61,7 +61,7 @@ class OwnerMemory:
 
     def __init__(self, owner_id: str, services: Services) -> None:
         """Use `Mnemon.owner` to make one."""
-        self.owner_id = arguments.name(owner_id, "owner")
+        self.owner_id = screened_name(owner_id, "owner")
         self._services = services
 
     def remember(
@@ -236,7 +236,7 @@ class OwnerMemory:
         return self._services.contexts.build(self.owner_id, request, touch=touch).text
 
     def get(self, id: str) -> Memory:
-        """Return a memory, in any state.
+        """Return a memory, in any state; a forgotten one without its words, until it is restored.
 
         Raises:
             InvalidInput: That is no id.
@@ -272,7 +272,7 @@ class OwnerMemory:
         limit: int = 50,
         cursor: str | None = None,
     ) -> Page:
-        """Return a page of memories, newest first.
+        """Return a page of memories, newest first; forgotten ones are without their words.
 
         Args:
             kind: Only this kind.
@@ -334,6 +334,8 @@ class OwnerMemory:
         """Take a memory, by id or key, or a message out of every door; say what was touched.
 
         The sentences it came from go too, in the messages where they stand. `restore` undoes it.
+        Only `recall` and `context` with an `as_of` from before still give its words; what must be
+        gone for good is to be purged.
 
         Raises:
             InvalidInput: Not just one of `id` and `key` is given.
@@ -387,7 +389,7 @@ class OwnerMemory:
         return self._services.reviewing.reject(self.owner_id, id)
 
     def history(self, id: str) -> History:
-        """Return versions and events of a memory, oldest first.
+        """Return versions and events of a memory, oldest first; a forgotten one's without words.
 
         Raises:
             NotFound: There is no such memory.
@@ -401,7 +403,7 @@ class OwnerMemory:
     def export(self) -> Iterator[Record]:
         """Give all messages by session, then all memories with their history, oldest first.
 
-        As of one instant; what is forgotten of the messages is left out.
+        As of one instant; what is forgotten is left out.
         """
         return self._services.transferring.records(self.owner_id)
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import random
-import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 import apsw
@@ -27,6 +26,8 @@ from mnemon.errors import Conflict, KeyUnavailable, StoreDamaged
 from mnemon.ports.cipher import Ciphers
 from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
+
+from .looking import bytes_of, found_in
 
 TERM_BYTES = 8
 
@@ -72,21 +73,6 @@ def fill(memory: Mnemon, words: Words, count: int, owner: str = "alice") -> None
     said = [Message(words.word().capitalize(), words.text(8), Role.USER) for _ in range(count // 2)]
     for start in range(0, len(said), 50):
         memory.log(said[start : start + 50], owner=owner, session=f"s{start}")
-
-
-def bytes_of(folder: Path) -> dict[str, bytes]:
-    return {each.name: each.read_bytes() for each in sorted(folder.iterdir()) if each.is_file()}
-
-
-WORD = re.compile(rb"(?=((?:[bdfgklmnprstvz][aeiou]){5}))")
-
-
-def found_in(content: bytes, words: Iterable[str]) -> set[bytes]:
-    """Return which of the words stand in a content, in one byte a letter or in two."""
-    wanted = {word.encode() for word in words}
-    lowered = content.lower()
-    views = (lowered, lowered[::2], lowered[1::2])
-    return {match[1] for view in views for match in WORD.finditer(view)} & wanted
 
 
 def test_no_word_of_1000_memories_stands_in_any_file(opened: Opener, path: Path) -> None:

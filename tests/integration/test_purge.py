@@ -9,6 +9,7 @@ import pytest
 
 from mnemon import Memory, Message, Mnemon, OwnerMemory
 from mnemon.adapters.crypto.plain import PlainCipher
+from mnemon.config import load
 from mnemon.errors import InvalidInput, NotFound
 from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
@@ -131,13 +132,14 @@ def test_what_is_left_is_recalled_as_if_the_purged_had_never_been(
         assert scores[0] == scores[1]
 
 
-def plain(folder: Path) -> Mnemon:
+def plain(folder: Path, *, busy_timeout_s: float = 5.0) -> Mnemon:
     """Open a store that is not encrypted, so that its bytes can be searched."""
     return Mnemon.open(
         folder / "memory.db",
         embedder=HashingEmbedder(),
         tokens=WordCounter(),
         cipher=PlainCipher(),
+        config=load(env={}, overrides={"busy_timeout_s": busy_timeout_s}),
     )
 
 
@@ -166,7 +168,7 @@ def test_no_byte_of_the_store_holds_what_was_purged(tmp_path: Path) -> None:
 
 
 def test_a_purge_that_a_reader_delays_is_said_to_be_unsettled(tmp_path: Path) -> None:
-    with plain(tmp_path) as memory, plain(tmp_path) as other:
+    with plain(tmp_path, busy_timeout_s=0.1) as memory, plain(tmp_path) as other:
         stored = memory.remember("The gnome is called Zyxglorp", owner="alice")
         with other._parts.store.read("alice") as snapshot:
             assert snapshot.memories([stored.id])

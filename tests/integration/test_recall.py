@@ -323,6 +323,8 @@ def test_ranking_is_the_same_every_time(alice: OwnerMemory) -> None:
 
 def test_exported_records_are_all_there_is(alice: OwnerMemory) -> None:
     alice.learn("I live in Oslo.", "Nice")
+    old, new = alice.remember("Works at NASA"), alice.remember("Works at ESA")
+    alice.supersede(old.id, new.id)
     gone = alice.remember("Forget me")
     alice.forget(gone.id)
     records = list(alice.export())
@@ -333,7 +335,8 @@ def test_exported_records_are_all_there_is(alice: OwnerMemory) -> None:
     memories = [each.memory for each in records if isinstance(each, Chronicle)]
     assert [(one.content, one.state) for one in memories] == [
         ("I live in Oslo.", "active"),
-        ("Forget me", "forgotten"),
+        ("Works at NASA", "superseded"),
+        ("Works at ESA", "active"),
     ]
 
 

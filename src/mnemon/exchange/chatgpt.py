@@ -112,7 +112,7 @@ def _branch(where: str, conversation: _Conversation) -> list[str]:
         node_id = _newest(conversation)
     while node_id is not None and node_id in conversation.mapping:
         if node_id in seen:
-            raise InvalidInput(where, f"the messages go round in a circle at {node_id!r}")
+            raise InvalidInput(where, "the messages go round in a circle")
         seen.add(node_id)
         branch.append(node_id)
         node_id = conversation.mapping[node_id].parent

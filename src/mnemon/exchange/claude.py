@@ -15,6 +15,7 @@ from mnemon.domain.messages import Message, Role
 from mnemon.errors import InvalidInput
 from mnemon.exchange.arrays import elements
 from mnemon.exchange.transcripts import Transcript, shaped
+from mnemon.policies import arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +62,7 @@ def _messages(where: str, conversation: _Conversation) -> Iterator[Message]:
     for said in conversation.chat_messages:
         role = _ROLES.get(said.sender)
         if role is None:
-            raise InvalidInput(where, f"message {said.uuid}: unknown sender {said.sender!r}")
+            raise InvalidInput(where, f"unknown sender {arguments.shown(said.sender)}")
         at = said.created_at or at
         text = _text(said)
         if text:

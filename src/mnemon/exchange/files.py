@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import shutil
-import tempfile
 import zipfile
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, cast
@@ -16,7 +14,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _MEMBER = "conversations"
-_IN_MEMORY_BYTES = 1 << 24
 
 
 @contextmanager
@@ -36,14 +33,12 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def rereadable(stream: BinaryIO) -> Iterator[BinaryIO]:
-    """Give a file that can be read twice, which a pipe can't."""
-    if stream.seekable():
-        yield stream
-        return
-    with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY_BYTES) as copy:
-        shutil.copyfileobj(stream, copy)
-        copy.seek(0)
-        yield cast("BinaryIO", copy)
+    """Give a file that can be read twice, which a pipe can't.
+
+    What comes by a pipe is held in memory: a copy on the disk would be of texts that are neither
+    screened nor encrypted.
+    """
+    yield stream if stream.seekable() else io.BytesIO(stream.read())
 
 
 def conversation_files(file: BinaryIO, name: str) -> Iterator[tuple[str, BinaryIO]]:

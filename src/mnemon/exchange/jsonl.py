@@ -165,7 +165,9 @@ _TYPES = {"message": _Line, "memory": Remembered}
 def _decoded(raw: bytes) -> _Line | Remembered:
     kind = msgspec.json.decode(raw, type=_Kind).type
     if kind not in _TYPES:
-        raise msgspec.ValidationError(f"type {kind!r} is none of {', '.join(_TYPES)}")
+        raise msgspec.ValidationError(
+            f"type {arguments.shown(kind)} is none of {', '.join(_TYPES)}"
+        )
     line: _Line | Remembered = msgspec.json.decode(raw, type=_TYPES[kind])
     return line
 

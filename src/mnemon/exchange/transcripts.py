@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from mnemon.errors import InvalidInput
+from mnemon.text.screening import redact
 
 if TYPE_CHECKING:
     from mnemon.domain.messages import Message
@@ -43,7 +44,7 @@ def shaped(where: str, value: object, shape: type[T]) -> T:
 
 def problem_of(error: Exception) -> str:
     """Return what is wrong, in the parser's words, as part of a sentence."""
-    message = str(error)
+    message, _ = redact(str(error))  # a parser may repeat what it could not take
     is_word = message[1:2].islower()  # "JSON" stays as it is
     return message[:1].lower() + message[1:] if is_word else message
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 from mnemon.errors import InvalidInput
+from mnemon.text.screening import redact
 
 MAX_ID_CHARS = 256
 MAX_MESSAGE_CHARS = 1_000_000
@@ -16,6 +17,12 @@ LARGEST_COUNT = (1 << 63) - 1
 """The largest number that SQLite holds, and more than anybody has of anything."""
 
 LONGEST_EXPIRY = timedelta(days=365)
+
+_SHOWN = 100
+"""How many characters of a text an error shows: enough to know it again (a guess)."""
+
+_LOOKED_AT = 20_000
+"""In how many it looks for secrets; keys of several lines have up to some 5,000."""
 
 _EXPIRES_IN = re.compile(r"([0-9]{1,9})([dhm])")
 _UNIT = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minutes=1)}
@@ -73,7 +80,7 @@ def share(value: object, field: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise InvalidInput(field, f"must be a number, not {type(value).__name__}")
     if not 0.0 <= value <= 1.0:  # NaN too
-        raise InvalidInput(field, f"is {_shown(value)}; must be from 0 to 1")
+        raise InvalidInput(field, f"is {shown(value)}; must be from 0 to 1")
     return float(value)
 
 
@@ -85,10 +92,10 @@ def count(value: object, field: str, *, least: int, most: int | None = None) -> 
     """
     whole = isinstance(value, int) and not isinstance(value, bool)
     if not whole and not (isinstance(value, float) and value.is_integer()):
-        raise InvalidInput(field, f"is {_shown(value)}; must be a whole number")
+        raise InvalidInput(field, f"is {shown(value)}; must be a whole number")
     number: int = int(value)  # type: ignore[call-overload]
     if number < least:
-        raise InvalidInput(field, f"is {_shown(number)}; must be at least {least}")
+        raise InvalidInput(field, f"is {shown(number)}; must be at least {least}")
     return min(number, LARGEST_COUNT if most is None else most)
 
 
@@ -120,14 +127,21 @@ def expires_in(value: object) -> timedelta | None:
         return None
     found = _EXPIRES_IN.fullmatch(value) if isinstance(value, str) else None
     if found is None or int(found[1]) == 0:
-        raise InvalidInput("expires_in", f"is {_shown(value)}; must be like 7d, 24h or 30m")
+        raise InvalidInput("expires_in", f"is {shown(value)}; must be like 7d, 24h or 30m")
     if int(found[1]) > LONGEST_EXPIRY / _UNIT[found[2]]:
         return LONGEST_EXPIRY
     return int(found[1]) * _UNIT[found[2]]
 
 
-def _shown(value: object) -> str:
-    """Return a value as an error shows it; Python refuses to write out the largest numbers."""
+def shown(value: object) -> str:
+    """Return a value as an error shows it: a text without secrets, and not too long.
+
+    Python refuses to write out the largest numbers.
+    """
     if isinstance(value, int) and abs(value) > LARGEST_COUNT:
         return "a huge number" if value > 0 else "a huge negative number"
+    if isinstance(value, str):
+        # Cut before and after: what is cut through the first time stands far behind the second.
+        plain = redact(value[:_LOOKED_AT])[0]
+        return repr(plain if len(plain) <= _SHOWN else f"{plain[:_SHOWN]}…")
     return repr(value)

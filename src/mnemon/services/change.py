@@ -319,7 +319,7 @@ class Changing:
 def _target(snapshot: Snapshot, id_: str | None, key: str | None) -> Memory | Message:
     """Return what is to be forgotten."""
     if key is not None:
-        keyed = snapshot.by_key(arguments.name(key, "key"))
+        keyed = snapshot.by_key(screened_name(key, "key"))
         if keyed is None:
             raise NotFound("key", key)
         return keyed

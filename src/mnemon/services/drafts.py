@@ -90,7 +90,7 @@ def checked_kind(kind: str, profile: Profile) -> str:
         InvalidInput: The profile has no such kind.
     """
     if kind not in profile.kinds:
-        raise InvalidInput("kind", f"{kind!r} is none of {', '.join(profile.kinds)}")
+        raise InvalidInput("kind", f"{arguments.shown(kind)} is none of {', '.join(profile.kinds)}")
     return kind
 
 
@@ -113,8 +113,9 @@ def checked_origin(origin: str) -> Origin:
     """
     try:
         return Origin(origin)
-    except ValueError as error:
-        raise InvalidInput("origin", f"{origin!r} is none of {', '.join(Origin)}") from error
+    except ValueError:
+        problem = f"{arguments.shown(origin)} is none of {', '.join(Origin)}"
+        raise InvalidInput("origin", problem) from None
 
 
 def end_of(expires_in: str, expires_at: datetime | None, now: datetime) -> datetime | None:

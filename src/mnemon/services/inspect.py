@@ -34,7 +34,7 @@ class Inspecting:
         self._access = access
 
     def get(self, owner_id: str, id: str) -> Memory:
-        """Return a memory in any state, with its strength as of now.
+        """Return a memory in any state, with its strength as of now; a forgotten one wordless.
 
         Raises:
             InvalidInput: That is no id.
@@ -45,7 +45,7 @@ class Inspecting:
             found = snapshot.memories([id_])
         if not found:
             raise NotFound("memory", id_)
-        return self._aged(owner_id, found)[0]
+        return self._aged(owner_id, shown(found))[0]
 
     def message(self, owner_id: str, id: str) -> Message:
         """Return a message.
@@ -74,12 +74,16 @@ class Inspecting:
     ) -> Page:
         """Return memories, newest first; of all kinds, and active, unless said otherwise.
 
+        Forgotten ones are wordless.
+
         Raises:
             InvalidInput: An argument can't be taken.
         """
         profile = self._access.profile(owner_id)
         if kind is not None and kind not in profile.kinds:
-            raise InvalidInput("kind", f"{kind!r} is none of {', '.join(profile.kinds)}")
+            raise InvalidInput(
+                "kind", f"{arguments.shown(kind)} is none of {', '.join(profile.kinds)}"
+            )
         if cursor is not None:
             arguments.name(cursor, "cursor")
         with self._access.store.read(owner_id) as snapshot:
@@ -91,7 +95,7 @@ class Inspecting:
                 cursor=cursor,
                 offset=arguments.count(offset, "offset", least=0),
             )
-        return replace(page, memories=tuple(self._aged(owner_id, page.memories)))
+        return replace(page, memories=tuple(self._aged(owner_id, shown(page.memories))))
 
     def messages(
         self, owner_id: str, session_id: str, *, limit: int | None, after: int
@@ -113,7 +117,7 @@ class Inspecting:
             return tuple(snapshot.sessions())
 
     def history(self, owner_id: str, id: str) -> History:
-        """Return versions and events of a memory, oldest first.
+        """Return versions and events of a memory, oldest first; of a forgotten one without words.
 
         Raises:
             InvalidInput: That is no id.
@@ -122,9 +126,10 @@ class Inspecting:
         id_ = ids.parse(id)
         with self._access.store.read(owner_id) as snapshot:
             found = snapshot.history(id_)
+            is_forgotten = any(each.state is State.FORGOTTEN for each in snapshot.memories([id_]))
         if found is None:
             raise NotFound("memory", id_)
-        return found
+        return _untold(found) if is_forgotten else found
 
     def statistics(self, owner_id: str) -> Statistics:
         """Return how much the owner has stored."""
@@ -154,6 +159,20 @@ def _days(now: datetime, times: Sequence[datetime]) -> NDArray[np.float64]:
     return np.array(elapsed, dtype=np.float64)
 
 
+def shown(memories: Iterable[Memory]) -> list[Memory]:
+    """Return memories as doors show them: what is forgotten without its words."""
+    return [_wordless(each) if each.state is State.FORGOTTEN else each for each in memories]
+
+
+def _wordless(memory: Memory) -> Memory:
+    return replace(memory, content="", summary=None, key=None, tags=())
+
+
+def _untold(history: History) -> History:
+    versions = (replace(each, memory=_wordless(each.memory)) for each in history.versions)
+    return replace(history, versions=tuple(versions))
+
+
 def _states(state: str | None) -> frozenset[State]:
     if state is None:
         return frozenset({State.ACTIVE})
@@ -161,5 +180,6 @@ def _states(state: str | None) -> frozenset[State]:
         return frozenset(State)
     try:
         return frozenset({State(state)})
-    except ValueError as error:
-        raise InvalidInput("state", f"{state!r} is none of all, {', '.join(State)}") from error
+    except ValueError:
+        problem = f"{arguments.shown(state)} is none of all, {', '.join(State)}"
+        raise InvalidInput("state", problem) from None

@@ -106,7 +106,7 @@ class Learning:
             InvalidInput: The session's name can't be taken.
         """
         self._access.check_enabled()
-        arguments.name(session_id, "session")
+        screened_name(session_id, "session")
         now = self._access.clock.now()
         with self._access.store.write(owner_id) as tx:
             tx.end_session(session_id, now)
@@ -217,8 +217,9 @@ def _role(role: Role | None, speaker: str | None, owner_id: str, field: str) -> 
         return role_of(speaker, owner_id)
     try:
         return Role(role)
-    except ValueError as error:
-        raise InvalidInput(f"{field}.role", f"{role!r} is none of {', '.join(Role)}") from error
+    except ValueError:
+        problem = f"{arguments.shown(role)} is none of {', '.join(Role)}"
+        raise InvalidInput(f"{field}.role", problem) from None
 
 
 def _external_ids(messages: Sequence[Message]) -> list[str]:

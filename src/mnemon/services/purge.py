@@ -11,6 +11,7 @@ from mnemon.policies import arguments, ids
 from mnemon.policies.folding import without
 from mnemon.services.indexing import Text, in_window
 from mnemon.services.remains import messages_of, said_by
+from mnemon.services.screening import screened_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -124,7 +125,7 @@ class Purging:
         arguments.name(owner_id, "owner")
         store = self._access.store
         if not store.is_erased(owner_id) and owner_id not in store.owners():
-            raise NotFound("owner", owner_id)
+            raise NotFound("owner", screened_name(owner_id, "owner"))
         store.erase(owner_id, self._access.clock.now())
         self._indexer.forget_recent(owner_id)
         return Erased(owner_id, store.settle())
@@ -136,7 +137,7 @@ class Purging:
             NotFound: The owner was not erased.
         """
         if not self._access.store.readmit(arguments.name(owner_id, "owner")):
-            raise NotFound("erased owner", owner_id)
+            raise NotFound("erased owner", screened_name(owner_id, "owner"))
 
     def _carry_out(self, tx: Transaction, plan: _Plan, now: datetime) -> None:
         left = plan.left
@@ -189,7 +190,7 @@ def _is_seen_from(wording: Wording, before: Wording) -> bool:
 def _target(snapshot: Snapshot, id_: str | None, key: str | None) -> Memory | Message:
     """Return what is to be purged, in whatever state."""
     if key is not None:
-        keyed = snapshot.by_key(arguments.name(key, "key"))
+        keyed = snapshot.by_key(screened_name(key, "key"))
         if keyed is None:
             raise NotFound("key", key)
         return keyed

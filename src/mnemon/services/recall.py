@@ -92,7 +92,7 @@ class Recalling:
             InvalidInput: An argument can't be taken.
         """
         if mode not in _MODES:
-            raise InvalidInput("mode", f"{mode!r} is none of {', '.join(_MODES)}")
+            raise InvalidInput("mode", f"{arguments.shown(mode)} is none of {', '.join(_MODES)}")
         scope = Scope(
             now=self._access.clock.now(),
             as_of=None if as_of is None else arguments.instant(as_of, "as_of"),
@@ -165,7 +165,7 @@ def _kinds(kinds: Iterable[str], profile: Profile) -> frozenset[str]:
     known = (*profile.kinds, EPISODE)
     wanted = frozenset(arguments.name(kind, "kinds") for kind in arguments.several(kinds, "kinds"))
     for kind in sorted(wanted - set(known)):
-        raise InvalidInput("kinds", f"{kind!r} is none of {', '.join(known)}")
+        raise InvalidInput("kinds", f"{arguments.shown(kind)} is none of {', '.join(known)}")
     return wanted
 
 

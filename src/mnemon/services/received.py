@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -87,16 +87,24 @@ def _event(event: Event, record_id: str, field: str) -> Event:
     return replace(
         event,
         record_id=record_id,
+        by=screened_name(event.by, f"{field}.events.by"),
+        details=_details(event.details, f"{field}.events.details"),
         at=arguments.instant(event.at, f"{field}.events.at"),
         version=_count(event.version, f"{field}.events.version", least=1),
     )
+
+
+def _details(details: object, field: str) -> dict[str, str]:
+    if not isinstance(details, Mapping):
+        raise InvalidInput(field, f"must be names and texts, not {type(details).__name__}")
+    return {screened_name(name, field): redact(str(value))[0] for name, value in details.items()}
 
 
 def _memory(memory: Memory, field: str, limit: int) -> Memory:
     return replace(
         memory,
         id=ids.parse(memory.id, f"{field}.id"),
-        kind=arguments.name(memory.kind, f"{field}.kind"),
+        kind=screened_name(memory.kind, f"{field}.kind"),
         content=_text(memory.content, field, limit),
         summary=None if memory.summary is None else redact(memory.summary)[0],
         key=_name(memory.key, f"{field}.key"),
@@ -107,7 +115,12 @@ def _memory(memory: Memory, field: str, limit: int) -> Memory:
         session_id=_name(memory.session_id, f"{field}.session_id"),
         superseded_by=_id(memory.superseded_by, f"{field}.superseded_by"),
         sources=tuple(
-            replace(each, id=ids.parse(each.id, f"{field}.sources")) for each in memory.sources
+            replace(
+                each,
+                id=ids.parse(each.id, f"{field}.sources"),
+                external_id=_name(each.external_id, f"{field}.sources"),
+            )
+            for each in memory.sources
         ),
         created_at=arguments.instant(memory.created_at, f"{field}.created_at"),
         updated_at=arguments.instant(memory.updated_at, f"{field}.updated_at"),

@@ -58,10 +58,10 @@ class Transferring:
         self._indexer = indexer
 
     def records(self, owner_id: str) -> Iterator[Record]:
-        """Yield all messages, ends of sessions and memories in any state, as of one instant.
+        """Yield all messages, ends of sessions and memories, as of one instant.
 
-        Messages by session in their order, then memories oldest first. Messages that are
-        forgotten are left out, and so are forgotten sentences.
+        Messages by session in their order, then memories oldest first. What is forgotten is left
+        out: memories, messages, and sentences of messages.
         """
         with self._access.store.read(owner_id) as snapshot:
             for session in snapshot.sessions():
@@ -70,7 +70,7 @@ class Transferring:
                     yield Ending(session.id, session.ended_at)
             for memory in reversed(_memories(snapshot)):
                 history = snapshot.history(memory.id)
-                if history is not None:
+                if history is not None and memory.state is not State.FORGOTTEN:
                     yield Chronicle(memory, history)
 
     def take(self, owner_id: str, records: Sequence[Record]) -> Taken:

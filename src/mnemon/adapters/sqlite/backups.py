@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from mnemon.adapters.sqlite.connections import Connection
 from mnemon.adapters.sqlite.erasing import erase_rows
 from mnemon.adapters.sqlite.opening import prepare, read_seal
+from mnemon.adapters.sqlite.scrubbing import scrub
 from mnemon.errors import Conflict, KeyUnavailable, NotFound, StoreDamaged, StoreUnavailable
 from mnemon.ports.backups import Restored
 from mnemon.ports.cipher import KeyChanging
@@ -219,10 +220,18 @@ def _without_erased(
             copy.run("INSERT INTO tombstones VALUES (?, ?) ON CONFLICT DO NOTHING", own)
         copy.run("COMMIT")
         copy.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    if erased:
+        _scrubbed(part, busy_timeout_s)
     if isinstance(cipher, KeyChanging):
         for name in erased:
             cipher.erase(name)  # a key ring that was restored too may have it again
     return len(names) - len(erased), len(erased)
+
+
+def _scrubbed(part: Path, busy_timeout_s: float) -> None:
+    scrub(part, busy_timeout_s)
+    with closing(Connection(part, busy_timeout_s)) as copy:
+        copy.run("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def _keep_beside(target: Path) -> Path:

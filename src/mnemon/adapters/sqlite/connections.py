@@ -203,7 +203,7 @@ class Connections:
     def __init__(self, path: Path, busy_timeout_s: float) -> None:
         """Keep the path; nothing is opened yet."""
         self.path = path
-        self._busy_timeout_s = busy_timeout_s
+        self.busy_timeout_s = busy_timeout_s
         self._reset()
 
     def _reset(self) -> None:
@@ -233,7 +233,7 @@ class Connections:
         """
         started = monotonic()
         with self.idle_writer() as connection:
-            connection.begin_writing(self._busy_timeout_s - (monotonic() - started))
+            connection.begin_writing(self.busy_timeout_s - (monotonic() - started))
             try:
                 yield connection
             finally:
@@ -244,7 +244,7 @@ class Connections:
         """Lend the writer without a transaction, for what can't be done within one."""
         self._check_process()
         started = monotonic()
-        if not self._write_lock.acquire(timeout=self._busy_timeout_s):
+        if not self._write_lock.acquire(timeout=self.busy_timeout_s):
             raise StoreUnavailable(
                 f"{self.path} is locked by another writer", monotonic() - started
             )
@@ -265,8 +265,8 @@ class Connections:
             idle, self._idle = self._idle, []
         for connection in idle:
             connection.close()
-        if not self._write_lock.acquire(timeout=self._busy_timeout_s):
-            raise StoreUnavailable(f"{self.path} is still being written to", self._busy_timeout_s)
+        if not self._write_lock.acquire(timeout=self.busy_timeout_s):
+            raise StoreUnavailable(f"{self.path} is still being written to", self.busy_timeout_s)
         try:
             if self._writer is not None:
                 self._writer.close()
@@ -277,7 +277,7 @@ class Connections:
     def _open_writer(self) -> Connection:
         self._refuse_if_closed()
         if self._writer is None:
-            self._writer = Connection(self.path, self._busy_timeout_s)
+            self._writer = Connection(self.path, self.busy_timeout_s)
         return self._writer
 
     def _borrow(self) -> Connection:
@@ -286,7 +286,7 @@ class Connections:
             self._refuse_if_closed()
             if self._idle:
                 return self._idle.pop()
-        return Connection(self.path, self._busy_timeout_s)
+        return Connection(self.path, self.busy_timeout_s)
 
     def _give_back(self, connection: Connection) -> None:
         with self._lock:

@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from mnemon.adapters.sql.values import micros
+from mnemon.adapters.sqlite.scrubbing import scrub
 from mnemon.errors import OwnerErased
 from mnemon.ports.cipher import KeyChanging
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from mnemon.ports.cipher import Cipher
 
 _log = logging.getLogger(__name__)
+
+_SETTLING_TRIES = 3
+"""How often the log is emptied anew because somebody wrote just then: a guess."""
 
 OWNED = (
     "sessions",
@@ -74,12 +78,22 @@ class OwnerErasing:
         return bool(lifted)
 
     def settle(self) -> bool:
-        """See the port: empties the write-ahead log, which holds pages as they were before."""
+        """See the port: empties the write-ahead log, and clears the unused parts of pages."""
+        path, timeout_s = self._connections.path, self._connections.busy_timeout_s
         with self._connections.idle_writer() as connection:
-            (busy, *_) = connection.row("PRAGMA wal_checkpoint(TRUNCATE)") or (0,)
-        if busy:
-            _log.warning("the write-ahead log is in use: what was removed is still in it")
-        return not busy
+            for _ in range(_SETTLING_TRIES):
+                if not _log_emptied(connection):
+                    break
+                if scrub(path, timeout_s):
+                    _log_emptied(connection)
+                    return True
+        _log.warning("the write-ahead log is in use: what was removed is still in the files")
+        return False
+
+
+def _log_emptied(connection: Connection) -> bool:
+    (busy, *_) = connection.row("PRAGMA wal_checkpoint(TRUNCATE)") or (0,)
+    return not busy
 
 
 def refuse_erased(connection: Connection, cipher: Cipher, owner_id: str) -> None:

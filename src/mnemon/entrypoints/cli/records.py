@@ -13,9 +13,14 @@ if TYPE_CHECKING:
     from mnemon.domain.messages import Message
 
 
+def said(memory: Memory) -> str:
+    """Return what a memory says, or that nobody is told any more."""
+    return memory.content or "(forgotten; `mnemon restore` brings it back)"
+
+
 def show_memory(console: Console, memory: Memory) -> None:
     """Print a memory with all that is known of it."""
-    console.print(plain_text(memory.content, "bold"))
+    console.print(plain_text(said(memory), "bold"))
     console.print()
     console.print(
         facts(

@@ -13,6 +13,7 @@ from mnemon.domain.messages import Message, Role
 from mnemon.errors import InvalidInput
 from mnemon.evals.conversations import Conversation, Dialogue, Question
 from mnemon.evals.datasets.reading import NO_TIME, checked, decoded, end_of, known_ids, text_of
+from mnemon.policies import arguments
 
 _TIME = "%B-%d-%Y"
 
@@ -64,8 +65,9 @@ def _conversation(where: str, sample: _Sample) -> Conversation:
 def _message(where: str, turn: _Turn, at: datetime) -> Message:
     try:
         role = Role(turn.role)
-    except ValueError as error:
-        raise InvalidInput(f"{where}, message {turn.id}", f"unknown role {turn.role!r}") from error
+    except ValueError:
+        problem = f"unknown role {arguments.shown(turn.role)}"
+        raise InvalidInput(f"{where}, message {turn.id}", problem) from None
     return Message(None, turn.content, role=role, at=at, external_id=str(turn.id))
 
 

@@ -13,6 +13,7 @@ from mnemon.domain.messages import Message, Role
 from mnemon.errors import InvalidInput
 from mnemon.evals.conversations import Conversation, Dialogue, Question
 from mnemon.evals.datasets.reading import checked, converted, decoded, end_of, known_ids, text_of
+from mnemon.policies import arguments
 
 _SESSION = re.compile(r"session_(0|[1-9][0-9]{0,8})")
 _TURN_ID = re.compile(r"D\d+:\d+")
@@ -93,9 +94,9 @@ def _text(turn: _Turn) -> str:
 def _time(where: str, value: object) -> datetime:
     try:
         return datetime.strptime(str(value), _TIME).replace(tzinfo=UTC)
-    except ValueError as error:
+    except ValueError:
         expected = "expected a time such as '1:56 pm on 8 May, 2023'"
-        raise InvalidInput(where, f"{expected}, found {value!r}") from error
+        raise InvalidInput(where, f"{expected}, found {arguments.shown(value)}") from None
 
 
 def _question(item: _Item, known: frozenset[str], asked_at: datetime) -> Question:

@@ -10,6 +10,8 @@ import msgspec
 
 from mnemon.errors import InvalidInput
 from mnemon.evals.conversations import Dialogue
+from mnemon.policies import arguments
+from mnemon.text.screening import redact
 
 T = TypeVar("T")
 
@@ -32,7 +34,7 @@ def decoded(where: str, text: str, shape: type[T]) -> T:
     try:
         return msgspec.json.decode(text, type=shape)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise InvalidInput(where, str(error)) from error
+        raise InvalidInput(where, redact(str(error))[0]) from None
 
 
 def converted(where: str, value: object, shape: type[T]) -> T:
@@ -40,7 +42,7 @@ def converted(where: str, value: object, shape: type[T]) -> T:
     try:
         return msgspec.convert(value, shape)
     except msgspec.ValidationError as error:
-        raise InvalidInput(where, str(error)) from error
+        raise InvalidInput(where, redact(str(error))[0]) from None
 
 
 def checked(where: str, sessions: tuple[Dialogue, ...]) -> tuple[Dialogue, ...]:
@@ -48,7 +50,9 @@ def checked(where: str, sessions: tuple[Dialogue, ...]) -> tuple[Dialogue, ...]:
     seen: set[str | None] = set()
     for message in (message for session in sessions for message in session.messages):
         if message.external_id in seen:
-            raise InvalidInput(where, f"two messages have the id {message.external_id!r}")
+            raise InvalidInput(
+                where, f"two messages have the id {arguments.shown(message.external_id)}"
+            )
         seen.add(message.external_id)
     return sessions
 

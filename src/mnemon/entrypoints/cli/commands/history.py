@@ -8,6 +8,7 @@ import click
 
 from mnemon.entrypoints.cli.calls import Call, command
 from mnemon.entrypoints.cli.output import console, moment, print_json, table
+from mnemon.entrypoints.cli.records import said
 
 if TYPE_CHECKING:
     from mnemon.domain.memories import Event
@@ -27,7 +28,7 @@ def run(call: Call, id: str) -> None:
         print_json(history)
         return
     versions = (
-        (each.memory.version, moment(each.valid_from), moment(each.valid_to), each.memory.content)
+        (each.memory.version, moment(each.valid_from), moment(each.valid_to), said(each.memory))
         for each in history.versions
     )
     events = (

@@ -28,7 +28,8 @@ def run(call: Call, format: str, file: str, samples: tuple[str, ...]) -> None:
 
     FORMAT is chatgpt or claude (the exports of these, as conversations.json or the whole zip),
     jsonl (a message or memory a line, or what `mnemon export` wrote), or one of the data sets
-    locomo and beam. What was imported before is not imported again.
+    locomo and beam. What was imported before is not imported again. Standard input is held in
+    memory: give a large export as a file.
     """
     tally = Tally()
     with batches(format, file, samples, call.owner) as found, call.memory() as memory:

@@ -8,6 +8,7 @@ import click
 
 from mnemon.entrypoints.cli.calls import Call, command
 from mnemon.entrypoints.cli.output import console, day, print_json, table
+from mnemon.entrypoints.cli.records import said
 from mnemon.entrypoints.cli.terminal import one_line
 
 EXAMPLE = """
@@ -41,7 +42,7 @@ def run(call: Call, **given: Any) -> None:
             each.kind if each.state == "active" else f"{each.kind} ({each.state})",
             day(each.happened_at or each.created_at),
             f"{each.strength:.2f}",
-            one_line(f"{each.key}: {each.content}" if each.key else each.content),
+            one_line(f"{each.key}: {said(each)}" if each.key else said(each)),
         )
         for each in page.memories
     ]

@@ -24,7 +24,7 @@ mnemon show 01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11
 @command("show", example=EXAMPLE)
 @click.argument("id")
 def run(call: Call, id: str) -> None:
-    """Show the memory or message ID in full, whatever its state."""
+    """Show the memory or message ID in full, whatever its state; a forgotten one without words."""
     with call.memory() as memory:
         record = _record(memory, id)
     if call.as_json:
