@@ -62,6 +62,7 @@ def statements(tmp_path: Path) -> list[str]:
 
 def _write_everything(tx: Transaction) -> None:
     tx.adopt_profile("standard")
+    tx.set_profile("facts")
     own = entry(passage({"tea": 1}, (1,), digest=b"d" * 16))
     tx.log("s1", [(message(n, sequence=n, external_id=str(n)), own) for n in (11, 12, 13)])
     source = (Source(record_id(11)),)

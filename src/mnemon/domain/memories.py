@@ -80,6 +80,8 @@ class Memory:
         compressed: Whether a summary stands for it.
         origin: Where it comes from.
         version: From 1.
+        kept_kind: The profile and kind that it had before its owner changed profiles, as
+            "profile:kind"; None: it has always been of this one.
     """
 
     id: str
@@ -104,6 +106,7 @@ class Memory:
     compressed: bool = False
     origin: Origin = Origin.USER
     version: int = 1
+    kept_kind: str | None = None
 
 
 class Action(StrEnum):

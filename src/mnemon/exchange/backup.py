@@ -87,6 +87,7 @@ class _State(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_
     compressed: bool = False
     origin: Origin = Origin.USER
     version: int = 1
+    kept_kind: str | None = None
 
 
 class _Version(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):

@@ -104,11 +104,14 @@ class Uses:
         access_count: How often it was recalled; 0 for a message.
         used_at: When it was last recalled, else created; for a message, when it was said.
             Microseconds since 1970.
+        updated_at: When its newest version was stored, or its state last changed; for a
+            message, when it was said. Microseconds since 1970.
     """
 
     importance: Floats
     access_count: Integers
     used_at: Integers
+    updated_at: Integers
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,10 @@ class Transaction(Snapshot, Removal, Upkeep, Protocol):
         """Keep the owner's profile, where none is kept yet."""
         ...
 
+    def set_profile(self, name: str) -> None:
+        """Keep this as the owner's profile, whatever it was."""
+        ...
+
     def log(
         self,
         session_id: str,

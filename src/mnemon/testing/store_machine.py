@@ -237,15 +237,17 @@ class StoreMachine(RuleBasedStateMachine):
         session=st.sampled_from((*some.SESSIONS, "s3")),
         at_=some.times,
         id_=some.ids,
-        profile=st.none() | st.sampled_from(("standard", "facts")),
+        profile=st.none() | st.sampled_from(("standard", "facts", "tiers")),
     )
     def others(self, owner: str, session: str, at_: Any, id_: str, profile: str | None) -> None:
-        """End a session, record an event, and perhaps adopt a profile, all in one."""
+        """End a session, record an event, and perhaps adopt or set a profile, all in one."""
 
         def write(tx: Transaction) -> None:
             tx.end_session(session, at_)
             tx.record([Event(id_, Action.UPDATED, at_, "user", 1, {"from": session})])
-            if profile is not None:
+            if profile == "tiers":
+                tx.set_profile(profile)
+            elif profile is not None:
                 tx.adopt_profile(profile)
 
         self._write(owner, write)

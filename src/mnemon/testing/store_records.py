@@ -100,6 +100,7 @@ class MemoriesContract:
             sources=(Source(record_id(5), "message", "D1:3"), Source(record_id(6), "memory")),
             compressed=True,
             origin=Origin.DOCUMENT,
+            kept_kind="facts:identity",
         )
         remember(store, full, memory(2))
         with store.read("alice") as snapshot:

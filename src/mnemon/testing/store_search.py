@@ -261,11 +261,18 @@ class ItemsContract:
         assert got.importance.tolist() == [1.0, 0.3, 0.9]
         assert got.access_count.tolist() == [0, 0, 0]
         assert (got.used_at / 1e6 - at(0).timestamp()).tolist() == [33, 1, 2]
+        assert (got.updated_at / 1e6 - at(0).timestamp()).tolist() == [33, 1, 2]
         store.touch("alice", {record_id(1): (2, at(80))})
         with store.read("alice") as snapshot:
             got = snapshot.uses(snapshot.numbers(ids, NOW))
         assert got.access_count.tolist() == [0, 2, 0]
         assert (got.used_at / 1e6 - at(0).timestamp()).tolist() == [33, 80, 2]
+        assert (got.updated_at / 1e6 - at(0).timestamp()).tolist() == [33, 1, 2]
+        with store.write("alice") as tx:
+            tx.amend(memory(2, importance=0.9, updated_at=at(90)))
+        with store.read("alice") as snapshot:
+            got = snapshot.uses(snapshot.numbers(ids, NOW))
+        assert (got.updated_at / 1e6 - at(0).timestamp()).tolist() == [33, 1, 90]
 
     def test_an_old_version_is_used_as_its_memory_is(self, store: Store) -> None:
         remember(store, memory(1))
@@ -276,6 +283,7 @@ class ItemsContract:
             then = replace(NOW, as_of=at(50))
             got = snapshot.uses(snapshot.numbers([record_id(1)], then))
         assert (got.importance.tolist(), got.access_count.tolist()) == ([0.9], [4])
+        assert (got.updated_at / 1e6 - at(0).timestamp()).tolist() == [60]
 
     def test_numbers_follow_the_scope(self, store: Store) -> None:
         remember(store, memory(1, "one"), memory(2, kind="event"))

@@ -127,6 +127,18 @@ class TransactionContract:
         assert store.profile("alice", "standard") == "facts"
         assert store.profile("bob", "standard") == "standard"
 
+    def test_a_profile_can_be_changed(self, store: Store) -> None:
+        with store.write("alice") as tx:
+            tx.set_profile("facts")
+        with store.write("alice") as tx:
+            tx.set_profile("facts")
+        assert store.profile("alice", "standard") == "facts"
+        with store.write("alice") as tx:
+            assert tx.counter == 1
+            tx.set_profile("tiers")
+        assert store.profile("alice", "standard") == "tiers"
+        assert store.profile("bob", "standard") == "standard"
+
     def test_touching_adds_counts_and_changes_nothing_else(self, store: Store) -> None:
         remember(store, memory(1, access_count=2), memory(2))
         store.touch("alice", {record_id(1): (3, at(80)), record_id(9): (1, at(1)), "?": (1, at(1))})

@@ -88,6 +88,7 @@ memories = st.builds(
     compressed=st.booleans(),
     origin=st.sampled_from(Origin),
     version=st.integers(1, 6),
+    kept_kind=st.sampled_from((None, None, "facts:identity")),
 )
 messages = st.builds(
     Message,

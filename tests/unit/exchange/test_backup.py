@@ -44,6 +44,7 @@ MEMORIES = st.builds(
     compressed=st.booleans(),
     origin=st.sampled_from(Origin),
     version=st.integers(1, 9),
+    kept_kind=st.none() | TEXTS,
 )
 EVENTS = st.builds(
     Event,

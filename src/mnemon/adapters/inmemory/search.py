@@ -110,9 +110,10 @@ class Search:
         """See the port."""
         uses = [self._use(item) for item in self._items(numbers)]
         return Uses(
-            importance=np.array([importance for importance, _, _ in uses], dtype=np.float64),
-            access_count=_integers([count for _, count, _ in uses]),
-            used_at=_integers([at for *_, at in uses]),
+            importance=np.array([importance for importance, *_ in uses], dtype=np.float64),
+            access_count=_integers([count for _, count, *_ in uses]),
+            used_at=_integers([at for *_, at, _ in uses]),
+            updated_at=_integers([at for *_, at in uses]),
         )
 
     def numbers(self, record_ids: Sequence[str], scope: Scope) -> Integers:
@@ -144,12 +145,12 @@ class Search:
     def _items(self, numbers: Integers) -> list[Item]:
         return [self._searched.items[int(number)] for number in numbers]
 
-    def _use(self, item: Item) -> tuple[float, int, int]:
+    def _use(self, item: Item) -> tuple[float, int, int, int]:
         if item.kind is None:
-            return 1.0, 0, item.at
+            return 1.0, 0, item.at, item.at
         memory = self._searched.memories[item.record_id][-1].memory
         used_at = micros(memory.accessed_at or memory.created_at)
-        return memory.importance, memory.access_count, used_at
+        return memory.importance, memory.access_count, used_at, micros(memory.updated_at)
 
     def _valid(self, scope: Scope) -> list[Item]:
         as_of = micros_or_none(scope.as_of)

@@ -52,8 +52,12 @@ class Writer(Records):
     def adopt_profile(self, name: str) -> None:
         """See the port."""
         if self._state.profile is None:
-            self._state.profile = name
-            self._is_changed = True
+            self.set_profile(name)
+
+    def set_profile(self, name: str) -> None:
+        """See the port."""
+        self._is_changed |= self._state.profile != name
+        self._state.profile = name
 
     def log(
         self,

@@ -37,6 +37,7 @@ class ItemColumns:
     importance: Column
     access_count: Column
     used_at: Column
+    updated_at: Column
 
 
 ITEM_TYPES: dict[str, str] = {
@@ -63,6 +64,7 @@ ITEM_TYPES: dict[str, str] = {
     "importance": "f8",
     "access_count": "i8",
     "used_at": "i8",
+    "updated_at": "i8",
 }
 CHANGEABLE = ("kind", "session", "role", "at", "valid_to", "expires_at", "compressed")
 

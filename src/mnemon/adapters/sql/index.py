@@ -65,7 +65,8 @@ class IndexSource(Protocol):
     def changed_uses(self, revision: int) -> list[Row]:
         """Return how memories that changed after that revision have been used.
 
-        Columns: item (of every version), importance, access count, last use or creation.
+        Columns: item (of every version), importance, access count, last use or creation, last
+        update.
         """
         ...
 
@@ -275,7 +276,7 @@ def _with_written(index: OwnerIndex, source: IndexSource, stamp: Stamp) -> Owner
 def _with_uses(index: OwnerIndex, rows: Sequence[Row]) -> OwnerIndex:
     numbers, *uses = zip(*rows, strict=True)
     places = index.rows(np.array(numbers, dtype=np.int64))
-    names = ("importance", "access_count", "used_at")
+    names = ("importance", "access_count", "used_at", "updated_at")
     columns = {
         name: getattr(index.items, name).replaced(places, np.array(use, dtype=ITEM_TYPES[name]))
         for name, use in zip(names, uses, strict=True)
@@ -304,7 +305,7 @@ def _with_new(index: OwnerIndex, source: IndexSource) -> OwnerIndex:
     items["first_passage"], items["passages"] = _ranges(counts, len(index.passages.id.view))
     items["importance"] = np.ones(len(items["number"]))
     items["access_count"] = np.zeros(len(items["number"]), dtype=np.int64)
-    items["used_at"] = items["at"]
+    items["used_at"] = items["updated_at"] = items["at"]
     with_vector = vectors["item"] - before if vectors else np.empty(0, dtype=np.int64)
     counts = _counts(with_vector, len(items["number"]))
     items["first_vector"], items["vectors"] = _ranges(counts, len(index.vectors.item.view))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MEMORY_COLUMNS = (
     "id, version, item, kind, state, origin, key, content, summary, tags, importance, strength,"
     " access_count, accessed_at, created_at, updated_at, happened_at, expires_at, superseded_by,"
-    " session, sources, compressed, valid_from, valid_to"
+    " session, sources, compressed, kept_kind, valid_from, valid_to"
 )
 """The columns that `memories` and `versions` share, in the order of a row."""
 
@@ -65,6 +65,7 @@ def memory_row(
         session,
         pack_sources(memory.sources),
         int(memory.compressed),
+        memory.kept_kind,
         *valid,
     )
 
@@ -98,9 +99,10 @@ def memory_of(sealing: Sealing, row: Row) -> Memory:
         happened_at=instant_or_none(row[16]),
         expires_at=instant_or_none(row[17]),
         superseded_by=unpack_id(row[18]) if row[18] else None,
-        session_id=row[24],
+        session_id=row[25],
         sources=unpack_sources(row[20]),
         compressed=bool(row[21]),
+        kept_kind=row[22],
     )
 
 

@@ -118,6 +118,7 @@ class Search:
             importance=columns.importance.view[rows],
             access_count=columns.access_count.view[rows],
             used_at=columns.used_at.view[rows],
+            updated_at=columns.updated_at.view[rows],
         )
 
     def numbers(self, record_ids: Sequence[str], scope: Scope) -> Integers:

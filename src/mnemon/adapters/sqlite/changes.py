@@ -103,6 +103,16 @@ class Changes(Records):
                 )
             )
 
+    def set_profile(self, name: str) -> None:
+        """See the port."""
+        with self._change():
+            self._is_changed |= bool(
+                self._connection.run(
+                    "UPDATE owners SET profile = ?1 WHERE owner_id = ?2 AND profile IS NOT ?1",
+                    (name, self._owner),
+                )
+            )
+
     def link(self, links: Sequence[Link]) -> None:
         """See the port."""
         with self._change():

@@ -37,7 +37,6 @@ OWNED = (
     "links",
     "events",
     "base_memories",
-    "procedural",
 )
 """The tables whose rows are an owner's, by number."""
 

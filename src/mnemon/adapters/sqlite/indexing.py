@@ -31,7 +31,8 @@ _ITEMS_OF = " UNION ALL ".join(
     for table in ("memories", "versions", "messages", "message_versions")
 )
 _USES = " UNION ALL ".join(
-    "SELECT r.item, m.importance, m.access_count, coalesce(m.accessed_at, m.created_at)"
+    "SELECT r.item, m.importance, m.access_count, coalesce(m.accessed_at, m.created_at),"
+    " m.updated_at"
     f" FROM memories AS m INDEXED BY memories_changed CROSS JOIN {table} AS r"
     " ON r.owner_id = m.owner_id AND r.id = m.id WHERE m.owner_id = ?1 AND m.changed > ?2"
     for table in ("memories", "versions")

@@ -36,7 +36,6 @@ _DELETED = (
             ("derived", "source_id"),
             ("links", "source_id"),
             ("links", "target_id"),
-            ("procedural", "memory_id"),
         )
     ),
     *(

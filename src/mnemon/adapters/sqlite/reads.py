@@ -235,10 +235,10 @@ class Records(Conditions):
                     memory_of(self._sealing, row),
                     state=State.ACTIVE,
                     superseded_by=None,
-                    updated_at=instant(row[22]),
+                    updated_at=instant(row[23]),
                 ),
-                valid_from=instant(row[22]),
-                valid_to=instant_or_none(row[23]),
+                valid_from=instant(row[23]),
+                valid_to=instant_or_none(row[24]),
             )
             for row in rows
         ]

@@ -37,9 +37,9 @@ SEALED = {
     "tags": ("tag",),
     "events": ("details",),
 }
-"""The columns that are sealed, digested or hidden. Nothing writes to the two tables below yet."""
+"""The columns that are sealed, digested or hidden. Nothing writes to the table below yet."""
 
-UNUSED = ("base_memories", "procedural")
+UNUSED = ("base_memories",)
 
 _VECTORS = 4_096
 """Vectors turned at a time: about 5 MB of them."""

@@ -34,9 +34,7 @@ CREATE TABLE owners (
   next_item INTEGER NOT NULL DEFAULT 1,
   next_session INTEGER NOT NULL DEFAULT 1,
   next_speaker INTEGER NOT NULL DEFAULT 1,
-  next_event INTEGER NOT NULL DEFAULT 1,
-  centroid BLOB,
-  centroid_of INTEGER NOT NULL DEFAULT 0
+  next_event INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 
 -- first_item, first_at, last_at are null while only memories name the session. messages: all that
@@ -114,7 +112,8 @@ CREATE TABLE message_versions (
 
 -- The record as it is now; its older versions stand in the next table. key, content, summary,
 -- tags: sealed. valid_to: set while the memory is not active. sources: packed. changed: the
--- owner's revision after the transaction that last changed the row.
+-- owner's revision after the transaction that last changed the row. kept_kind: the
+-- "profile:kind" of before a change of profile.
 CREATE TABLE memories (
   owner_id INTEGER NOT NULL,
   id BLOB NOT NULL,
@@ -140,10 +139,10 @@ CREATE TABLE memories (
   session INTEGER,
   sources BLOB,
   compressed INTEGER NOT NULL,
+  kept_kind TEXT,
   valid_from INTEGER NOT NULL,
   valid_to INTEGER,
   changed INTEGER NOT NULL,
-  kept_kind TEXT,
   marks INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (owner_id, id)
 ) STRICT;
@@ -178,6 +177,7 @@ CREATE TABLE versions (
   session INTEGER,
   sources BLOB,
   compressed INTEGER NOT NULL,
+  kept_kind TEXT,
   valid_from INTEGER NOT NULL,
   valid_to INTEGER NOT NULL,
   PRIMARY KEY (owner_id, id, version)
@@ -283,17 +283,6 @@ CREATE TABLE base_memories (
   valid_from INTEGER NOT NULL,
   valid_to INTEGER,
   PRIMARY KEY (owner_id, version)
-) STRICT;
-
--- Procedural memories: found by key, not by search. key, value: sealed.
-CREATE TABLE procedural (
-  owner_id INTEGER NOT NULL,
-  key_digest BLOB NOT NULL,
-  memory_id BLOB NOT NULL,
-  key BLOB NOT NULL,
-  value BLOB NOT NULL,
-  updated_at INTEGER NOT NULL,
-  PRIMARY KEY (owner_id, key_digest)
 ) STRICT;
 
 -- The tables from here on do not begin with an owner's number: they outlive one, or serve all.

@@ -218,7 +218,7 @@ class Examined:
             record = unpack_id(row[0])
             content = self._opened(row[7], record, "content", row[1])
             if content is not None:
-                yield StoredText(row[2], record, content, None, None, bool(row[24]), row[22])
+                yield StoredText(row[2], record, content, None, None, bool(row[25]), row[23])
 
     def _item_differences(self, text: StoredText, entry: IndexEntry) -> Iterator[tuple[str, str]]:
         row = self._connection.row(
