@@ -102,7 +102,7 @@ def _services(access: Access, indexer: Indexer, touches: Touches, settings: Sett
         recalling=recalling,
         contexts=Contexts(access, indexer, recalling, touches, enabled=settings.enable_rag),
         inspecting=Inspecting(access),
-        transferring=Transferring(access, indexer),
+        transferring=Transferring(access, indexer, settling),
         keys=KeyRotation(access.store, indexer),
         purging=Purging(access, indexer),
         verifying=Verifying(access.store, indexer),

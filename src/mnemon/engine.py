@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mnemon.domain.messages import Message, Session
     from mnemon.domain.owners import Statistics
     from mnemon.domain.recall import Mode, RecallResult
+    from mnemon.exchange.jsonl import Remembered
     from mnemon.exchange.records import Record
     from mnemon.ports.backups import Restored
     from mnemon.ports.cipher import Ciphers
@@ -447,6 +448,6 @@ class Mnemon:
         """See `OwnerMemory.export`."""
         return self.owner(owner).export()
 
-    def import_(self, records: Sequence[Record], *, owner: str) -> Taken:
+    def import_(self, records: Sequence[Record | Remembered], *, owner: str) -> Taken:
         """See `OwnerMemory.import_`."""
         return self.owner(owner).import_(records)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mnemon.domain.messages import Session
     from mnemon.domain.owners import Statistics
     from mnemon.domain.recall import Mode, RecallResult
+    from mnemon.exchange.jsonl import Remembered
     from mnemon.exchange.records import Record
     from mnemon.services.change import Changing, Forgotten
     from mnemon.services.context import Contexts
@@ -94,6 +95,8 @@ class OwnerMemory:
 
         Raises:
             InvalidInput: An argument can't be taken; nothing was stored.
+            Conflict: The key is of a memory that is believed more than this origin: the user's
+                own word, say. Nothing was stored.
         """
         return self._services.remembering.remember(
             self.owner_id,
@@ -407,8 +410,10 @@ class OwnerMemory:
         """
         return self._services.transferring.records(self.owner_id)
 
-    def import_(self, records: Sequence[Record]) -> Taken:
+    def import_(self, records: Sequence[Record | Remembered]) -> Taken:
         """Store what an export gave, unchanged; all or nothing. What is there already stays.
+
+        What the records say of who said what is believed.
 
         Raises:
             InvalidInput: A record can't be taken; the error's field says which.

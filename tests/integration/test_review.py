@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from mnemon import Message, Mnemon, OwnerMemory
 from mnemon.domain.memories import Action, Memory, State
 from mnemon.domain.messages import Role
-from mnemon.errors import InvalidInput, NotFound
+from mnemon.errors import Conflict, InvalidInput, NotFound
 from mnemon.policies.rendering.defusing import QUOTED
 from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
@@ -229,3 +230,43 @@ def test_an_approval_outlasts_a_new_key_and_a_repair(tmp_path: Path) -> None:
         assert memory.verify(repair=True).is_clean
         alice = memory.owner("alice")
         assert (set(recalled(alice)), alice.review()) == ({held.id, logged.id}, ())
+
+
+@pytest.mark.parametrize("origin", ["assistant", "tool", "document", "import", "summary"])
+def test_only_the_user_replaces_the_users_own_word(alice: OwnerMemory, origin: str) -> None:
+    told = alice.get(alice.remember("Prefers metric units", kind="preference", key="units").id)
+    with pytest.raises(Conflict, match="another key"):
+        alice.remember("Prefers imperial units", key="units", origin=origin, kind="context")
+    assert alice.get(told.id) == told
+    assert len(alice.history(told.id).events) == 1
+    assert alice.list().memories == (told,)
+    changed = alice.remember("Prefers nautical units", key="units")
+    assert (changed.id, changed.version) == (told.id, 2)
+
+
+def test_the_users_word_takes_the_place_of_what_others_said(alice: OwnerMemory) -> None:
+    noted = alice.remember("Likes tea", key="drink", origin="tool")
+    for place, origin in enumerate(("document", "assistant", "import", "user"), 2):
+        changed = alice.remember(f"Likes tea no. {place}", key="drink", origin=origin)
+        assert (changed.id, changed.origin, changed.version) == (noted.id, origin, place)
+
+
+def test_a_word_of_the_user_that_has_ended_keeps_no_key(
+    alice: OwnerMemory, clock: SettableClock
+) -> None:
+    told = alice.remember("Is in Bergen", key="place", expires_in="1h")
+    clock.advance(timedelta(hours=2))
+    noted = alice.remember("The phone is in Oslo", key="place", origin="tool")
+    assert (noted.id, noted.origin) == (told.id, "tool")
+
+
+def test_what_others_repeat_changes_nothing_of_the_users_word(alice: OwnerMemory) -> None:
+    told = alice.remember("Likes tea", kind="preference", importance=0.5)
+    again = alice.remember(
+        "Likes tea", origin="tool", importance=1.0, tags=["x"], expires_in="1m", kind="context"
+    )
+    assert replace(again, updated_at=told.updated_at) == told
+    keyed = alice.remember("Likes tea", origin="assistant", key="drink")
+    assert (keyed.id != told.id, keyed.key, alice.get(told.id).key) == (True, "drink", None)
+    changed = alice.remember("Likes green tea", origin="assistant", key="drink")
+    assert (changed.id, changed.version) == (keyed.id, 2)

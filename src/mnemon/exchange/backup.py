@@ -2,8 +2,9 @@
 
 One JSON object a line: first `{"type": "mnemon", "version": 1, …}`, then every message as it was
 stored, the ends of sessions, and every memory with its versions and events. What is computed
-(vectors, keywords, strength) is left out and made anew. Of a message of which something was
-forgotten, only what is left is written.
+(vectors, keywords, strength) is left out and made anew; links between memories that are near are
+left out. So are forgotten memories and messages, and of a message of which something was forgotten
+only what is left is written.
 """
 
 from __future__ import annotations

@@ -9,9 +9,10 @@ from mnemon.domain.memories import Origin
 from mnemon.errors import InvalidInput
 from mnemon.policies import arguments
 from mnemon.policies.trust import kind_for, may_hold
-from mnemon.services.screening import screened
+from mnemon.services.screening import screened, screened_name, screened_tags
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime
 
     from mnemon.domain.memories import Source
@@ -46,6 +47,41 @@ class Draft:
     def weight(self) -> float:
         """Its importance: as given, else as judged."""
         return self.judged if self.importance is None else self.importance
+
+
+def drafted(
+    content: str,
+    profile: Profile,
+    now: datetime,
+    *,
+    kind: str | None,
+    importance: float | None,
+    key: str | None,
+    tags: Iterable[str],
+    expires_at: datetime | None,
+    happened_at: datetime | None,
+    session_id: str | None,
+    origin: str,
+    expires_in: str = "",
+) -> Draft:
+    """Return what is to be stored, checked and judged.
+
+    Raises:
+        InvalidInput: An argument can't be taken.
+    """
+    draft = Draft(
+        content=content,
+        kind="" if kind is None else trusted_kind(checked_kind(kind, profile), origin),
+        judged=0.0,
+        importance=None if importance is None else arguments.share(importance, "importance"),
+        key=None if key is None else screened_name(key, "key"),
+        tags=screened_tags(tags),
+        expires_at=end_of(expires_in, expires_at, now),
+        happened_at=None if happened_at is None else arguments.instant(happened_at, "happened_at"),
+        session_id=None if session_id is None else screened_name(session_id, "session"),
+        origin=checked_origin(origin),
+    )
+    return judged(draft, profile)
 
 
 def judged(draft: Draft, profile: Profile) -> Draft:

@@ -5,16 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mnemon.domain.memories import Memory, Origin
-from mnemon.policies import arguments
-from mnemon.services.drafts import (
-    Draft,
-    checked_kind,
-    checked_origin,
-    end_of,
-    judged,
-    trusted_kind,
-)
-from mnemon.services.screening import screened_name, screened_tags
+from mnemon.services.drafts import drafted
 from mnemon.services.settling import Order
 
 if TYPE_CHECKING:
@@ -53,23 +44,24 @@ class Remembering:
         Raises:
             Disabled: Memory is switched off.
             InvalidInput: An argument can't be taken.
+            Conflict: The key is of a memory that is believed more: see `policies.trust`.
         """
         self._access.check_enabled()
         now = self._access.clock.now()
         profile = self._access.profile(owner_id)
-        draft = Draft(
-            content=content,
-            kind="" if kind is None else trusted_kind(checked_kind(kind, profile), origin),
-            judged=0.0,
-            importance=None if importance is None else arguments.share(importance, "importance"),
-            key=None if key is None else screened_name(key, "key"),
-            tags=screened_tags(tags),
-            expires_at=end_of(expires_in, expires_at, now),
-            happened_at=None
-            if happened_at is None
-            else arguments.instant(happened_at, "happened_at"),
-            session_id=None if session_id is None else screened_name(session_id, "session"),
-            origin=checked_origin(origin),
+        draft = drafted(
+            content,
+            profile,
+            now,
+            kind=kind,
+            importance=importance,
+            key=key,
+            tags=tags,
+            expires_in=expires_in,
+            expires_at=expires_at,
+            happened_at=happened_at,
+            session_id=session_id,
+            origin=origin,
         )
-        order = Order(owner_id, profile, (judged(draft, profile),), now, by=draft.origin)
+        order = Order(owner_id, profile, (draft,), now, by=draft.origin)
         return self._settling.settle(order)[0]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from mnemon.domain.memories import Action, Event, Link, Memory, State
-from mnemon.errors import ServiceFailed
+from mnemon.errors import Conflict, ServiceFailed
 from mnemon.policies.merging import (
     Ask,
     Candidate,
@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     from mnemon.services.indexing import Indexer
 
 ROUNDS = 3
+
+IMPORTED = "import"
+"""Who stores what stands in a file: what it says again, adding nothing, is no event."""
 
 _log = logging.getLogger(__name__)
 
@@ -104,6 +107,19 @@ class Order:
     by: str
 
 
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What became of an order.
+
+    Attributes:
+        memories: What each draft has become, in order.
+        new: Ids of those that were not there before.
+    """
+
+    memories: tuple[Memory, ...]
+    new: frozenset[str]
+
+
 class Settling:
     """Stores memories by their owner's profile."""
 
@@ -128,9 +144,18 @@ class Settling:
                 which of the drafts are still to be stored.
 
         Raises:
+            Conflict: A key is of a memory that is believed more than what is to be stored.
             StoreUnavailable: The store can't be written to; nothing was.
             ServiceFailed: The embedder failed; nothing was written.
         """
+        return self.carry_out(order, along).memories
+
+    def carry_out(
+        self,
+        order: Order,
+        along: Callable[[Transaction], Sequence[Draft]] | None = None,
+    ) -> Settled:
+        """Store an order's drafts as `settle` does; say which memories are new, too."""
         ready = _Ready()
         for _ in range(ROUNDS):
             plan = self._prepared(order, ready)
@@ -160,7 +185,7 @@ class Settling:
         ready: _Ready,
         *,
         hurry: bool = False,
-    ) -> tuple[Memory, ...]:
+    ) -> Settled:
         drafts = order.drafts if along is None else tuple(along(tx))
         if plan is None or tx.counter != plan.counter or drafts != order.drafts:
             now = replace(order, drafts=drafts)
@@ -168,7 +193,8 @@ class Settling:
         tx.adopt_profile(order.profile.name)
         for step in plan.steps:
             _write(tx, step)
-        return plan.memories
+        new = frozenset(step.memory.id for step in plan.steps if step.how == "insert")
+        return Settled(plan.memories, new)
 
     @property
     def _asks(self) -> bool:
@@ -230,15 +256,28 @@ class _Planning:
     def _settled(self, draft: Draft) -> Memory:
         keyed = self._around.by_key(draft.key)
         if keyed is not None and keyed.content != draft.content:
+            self._check_may_say(keyed, draft)
             return self._rewrite_keyed(keyed, draft)
         if keyed is not None:
             return self._restate(keyed, draft)
         return self._carry_out(self._decision(draft), draft)
 
+    def _check_may_say(self, keyed: Memory, draft: Draft) -> None:
+        """Refuse to let a key say something that is believed less than what it says now."""
+        ended = keyed.expires_at is not None and keyed.expires_at <= self._order.now
+        if is_outranked(draft.origin, by=keyed.origin) and not ended:
+            raise Conflict(
+                f"memory {keyed.id} has that key and comes from {keyed.origin}, which"
+                f" {draft.origin} can't replace: use another key"
+            )
+
     def _decision(self, draft: Draft) -> Decision:
         merging = self._order.profile.merging
         entry = self._entry(draft.content, draft.kind)
         same = self._around.same(entry, draft.key)
+        if draft.key is not None:
+            # It would get a key that is not its own, and be out of reach of whoever gave it.
+            same = [one for one in same if one.key or not self._outranked(draft, one.id)]
         nearest = self._around.nearest(entry, draft.key) if merging.by_similarity else None
         candidate = Candidate(draft.content, draft.kind, draft.weight, draft.tags, draft.key)
         decision = merging.decide(candidate, same, nearest)
@@ -353,21 +392,10 @@ class _Planning:
         return memory
 
     def _restate(self, known: Memory, draft: Draft) -> Memory:
-        importance = known.importance if draft.importance is None else draft.importance
-        is_told = is_outranked(known.origin, by=draft.origin)
-        memory = replace(
-            known,
-            origin=draft.origin if is_told else known.origin,
-            kind=draft.kind if is_told else known.kind,
-            key=known.key or draft.key,
-            tags=tuple(sorted({*known.tags, *draft.tags})),
-            importance=importance,
-            strength=importance,
-            happened_at=known.happened_at or draft.happened_at,
-            expires_at=draft.expires_at or known.expires_at,
-            sources=_together(known, draft),
-            updated_at=self._order.now,
-        )
+        memory = _restated(known, draft)
+        if self._order.by == IMPORTED and memory == known:
+            return known
+        memory = replace(memory, strength=memory.importance, updated_at=self._order.now)
         self._step("amend", memory, Action.RESTATED, draft)
         return memory
 
@@ -441,6 +469,25 @@ def _write(tx: Transaction, step: _Step) -> None:
     else:
         tx.amend(step.memory)
     tx.record([step.event])
+
+
+def _restated(known: Memory, draft: Draft) -> Memory:
+    """Return a memory with what a draft that says the same adds: a source, if it is outranked."""
+    sources = _together(known, draft)
+    if is_outranked(draft.origin, by=known.origin):
+        return replace(known, sources=sources)
+    is_told = is_outranked(known.origin, by=draft.origin)
+    return replace(
+        known,
+        origin=draft.origin if is_told else known.origin,
+        kind=draft.kind if is_told else known.kind,
+        key=known.key or draft.key,
+        tags=tuple(sorted({*known.tags, *draft.tags})),
+        importance=known.importance if draft.importance is None else draft.importance,
+        happened_at=known.happened_at or draft.happened_at,
+        expires_at=draft.expires_at or known.expires_at,
+        sources=sources,
+    )
 
 
 def _together(known: Memory, draft: Draft) -> tuple[Source, ...]:

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from mnemon.domain.memories import Memory, State
 from mnemon.domain.messages import Message
+from mnemon.errors import InvalidInput
+from mnemon.exchange.jsonl import Remembered
 from mnemon.exchange.records import Chronicle, Ending, Record
+from mnemon.policies import arguments
+from mnemon.policies.trust import is_outranked
+from mnemon.services.drafts import drafted
 from mnemon.services.indexing import Text, in_window
 from mnemon.services.received import checked
+from mnemon.services.settling import IMPORTED, Order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from mnemon.ports.store import IndexEntry, Snapshot, Transaction
+    from mnemon.profiles.model import Profile
     from mnemon.services.access import Access
+    from mnemon.services.drafts import Draft
     from mnemon.services.indexing import Indexer
+    from mnemon.services.settling import Settling
 
 _PAGE = 1_000
 
@@ -52,10 +61,11 @@ class Taken:
 class Transferring:
     """Gives and takes everything of an owner."""
 
-    def __init__(self, access: Access, indexer: Indexer) -> None:
+    def __init__(self, access: Access, indexer: Indexer, settling: Settling) -> None:
         """Use these."""
         self._access = access
         self._indexer = indexer
+        self._settling = settling
 
     def records(self, owner_id: str) -> Iterator[Record]:
         """Yield all messages, ends of sessions and memories, as of one instant.
@@ -73,17 +83,22 @@ class Transferring:
                 if history is not None and memory.state is not State.FORGOTTEN:
                     yield Chronicle(memory, history)
 
-    def take(self, owner_id: str, records: Sequence[Record]) -> Taken:
+    def take(self, owner_id: str, records: Sequence[Record | Remembered]) -> Taken:
         """Store records as they are, but for what is there already: all of them or none.
 
         Messages keep ids and times and are not learned from again. A memory whose key another
-        one has here comes without it.
+        one has here comes without it. Memories without a history come in a call of their own;
+        one that says what is there adds nothing, and neither does one that the memory of its key
+        said before.
 
         Raises:
             Disabled: Memory is switched off.
             InvalidInput: A record can't be taken; the field says which.
         """
         self._access.check_enabled()
+        told = [each for each in arguments.several(records, "records") if _has_no_history(each)]
+        if told:
+            return self._take_told(owner_id, told, records)
         profile = self._access.profile(owner_id)
         records = checked(records, max_memory_chars=profile.max_memory_chars)
         messages = [each for each in records if isinstance(each, Message)]
@@ -101,6 +116,29 @@ class Transferring:
             for chronicle, each in versions:
                 taken += _take_memory(tx, chronicle, each)
         return taken
+
+    def _take_told(
+        self, owner_id: str, told: Sequence[Remembered], records: Sequence[Record | Remembered]
+    ) -> Taken:
+        """Store memories that have no history."""
+        if len(told) < len(records):
+            raise InvalidInput("records", "memories without a history come in a call of their own")
+        now = self._access.clock.now()
+        profile = self._access.profile(owner_id)
+        taking = _Taking([_draft(each, profile, now) for each in told])
+        with self._access.store.read(owner_id) as known:
+            left = tuple(taking.left(known))
+        order = Order(owner_id, profile, left, now, by=IMPORTED)
+        settled = self._settling.carry_out(order, taking.left)
+        return Taken(
+            memories=len(settled.new),
+            already=len(told) - len(settled.new),
+            unkeyed=tuple(
+                memory.id
+                for memory, draft in zip(settled.memories, taking.drafts, strict=True)
+                if draft in taking.unkeyed
+            ),
+        )
 
     def _take_messages(
         self, tx: Transaction, indexed: Sequence[tuple[Message, IndexEntry]]
@@ -194,3 +232,52 @@ def _is_taken(tx: Transaction, memory: Memory) -> bool:
     """Whether another active memory has its key."""
     holder = None if memory.key is None else tx.by_key(memory.key)
     return holder is not None and holder.id != memory.id
+
+
+class _Taking:
+    """Tells which of the memories of a file are still to be stored, and under which key."""
+
+    def __init__(self, drafts: Sequence[Draft]) -> None:
+        self._given = drafts
+        self.drafts: list[Draft] = []
+        self.unkeyed: list[Draft] = []
+
+    def left(self, known: Snapshot) -> list[Draft]:
+        """Return what is still to be stored."""
+        self.drafts, self.unkeyed = [], []
+        for draft in self._given:
+            holder = None if draft.key is None else known.by_key(draft.key)
+            if holder is None:
+                self.drafts.append(draft)
+            elif is_outranked(draft.origin, by=holder.origin) and holder.content != draft.content:
+                self.unkeyed.append(replace(draft, key=None))
+                self.drafts.append(self.unkeyed[-1])
+            elif not _has_said(known, holder, draft.content):
+                self.drafts.append(draft)
+        return self.drafts
+
+
+def _has_said(known: Snapshot, memory: Memory, content: str) -> bool:
+    """Whether an earlier version of a memory said that, and it says something else now."""
+    history = known.history(memory.id) if memory.content != content else None
+    return any(each.memory.content == content for each in (history.versions if history else ()))
+
+
+def _has_no_history(record: object) -> TypeGuard[Remembered]:
+    return isinstance(record, Remembered)
+
+
+def _draft(line: Remembered, profile: Profile, now: datetime) -> Draft:
+    return drafted(
+        line.content,
+        profile,
+        now,
+        kind=line.kind,
+        importance=line.importance,
+        key=line.key,
+        tags=line.tags,
+        expires_at=line.expires_at,
+        happened_at=line.happened_at,
+        session_id=line.session,
+        origin=line.origin,
+    )

@@ -142,6 +142,55 @@ def test_a_second_import_adds_nothing(
     assert mnemon.json("stats") == stats
 
 
+def told(content: str, **fields: Any) -> str:
+    return json.dumps({"type": "memory", "content": content, **fields}) + "\n"
+
+
+def actions(mnemon: Any, content: str) -> list[str]:
+    (memory,) = (one for one in mnemon.json("list")["memories"] if one["content"] == content)
+    return [event["action"] for event in mnemon.json("history", memory["id"])["events"]]
+
+
+def test_a_memory_imported_again_leaves_no_trace(mnemon: Any, clock: SettableClock) -> None:
+    lines = told("Likes tea", tags=["drinks"]) + told("Prefers metric units", key="units")
+    for origin in ([], ["--trusted"]):
+        clock.advance(timedelta(hours=1))
+        mnemon.ok("import", "jsonl", file_of(lines), *origin)
+        assert actions(mnemon, "Likes tea") == ["remembered"]
+        assert actions(mnemon, "Prefers metric units") == ["remembered"]
+    clock.advance(timedelta(hours=1))
+    mnemon.ok("import", "jsonl", file_of(told("Likes tea", tags=["herbs"])))
+    assert actions(mnemon, "Likes tea") == ["remembered", "restated"]
+
+
+def test_an_old_line_does_not_bring_back_what_was_changed_since(mnemon: Any) -> None:
+    file = file_of(told("Prefers metric units", key="units"))
+    mnemon.ok("import", "jsonl", file)
+    (memory,) = mnemon.json("list")["memories"]
+    mnemon.ok("update", memory["id"], "Prefers nautical units")
+    assert mnemon.json("import", "jsonl", file)["already"] == 1
+    assert [one["content"] for one in mnemon.json("list")["memories"]] == ["Prefers nautical units"]
+
+
+def test_an_imported_memory_does_not_take_the_users_key(mnemon: Any) -> None:
+    mnemon.ok("remember", "Prefers metric units", "--key", "units")
+    answer = mnemon.json("import", "jsonl", file_of(told("Prefers imperial units", key="units")))
+    assert (answer["memories"], len(answer["unkeyed"])) == (1, 1)
+    found = {one["content"]: (one["key"], one["origin"]) for one in mnemon.json("list")["memories"]}
+    assert found == {
+        "Prefers metric units": ("units", "user"),
+        "Prefers imperial units": (None, "import"),
+    }
+
+
+def test_a_line_is_the_users_own_word_only_where_the_file_is_trusted(mnemon: Any) -> None:
+    file = file_of(told("Likes tea", origin="user") + told("The tea is hot", origin="tool"))
+    mnemon.ok("import", "jsonl", file)
+    assert {one["origin"] for one in mnemon.json("list")["memories"]} == {"import", "tool"}
+    mnemon.ok("import", "jsonl", file, "--trusted")
+    assert {one["origin"] for one in mnemon.json("list")["memories"]} == {"user", "tool"}
+
+
 def test_one_sample_of_a_data_set_is_taken(mnemon: Any) -> None:
     out = mnemon.ok("import", "locomo", file_of(LOCOMO), "--sample", "conv-2").out
     assert out == "Imported 2 messages of 1 conversation, 0 memories.\n"

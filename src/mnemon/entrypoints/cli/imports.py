@@ -9,6 +9,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
+import msgspec
+
+from mnemon.domain.memories import Origin
 from mnemon.entrypoints.cli.output import counted
 from mnemon.errors import InvalidInput
 from mnemon.exchange import backup, chatgpt, claude, jsonl
@@ -75,7 +78,7 @@ class Tally:
 
 @contextmanager
 def batches(
-    format_: str, file: str, samples: Sequence[str], owner: str
+    format_: str, file: str, samples: Sequence[str], owner: str, *, trusted: bool = False
 ) -> Iterator[Iterable[Batch]]:
     """Open a file and give what it holds, in batches that are stored whole or not at all.
 
@@ -84,6 +87,7 @@ def batches(
         file: A path, or "-" for standard input.
         samples: Of a data set with several conversations only these; none: all.
         owner: Whose memory it is for.
+        trusted: Whether a line that says it is the user's own word is believed.
 
     Raises:
         InvalidInput: It can't be read, or is not of that format.
@@ -95,7 +99,7 @@ def batches(
         raise InvalidInput("sample", f"only {' and '.join(SAMPLED)} have samples")
     with _source(file) as (source, name):
         if format_ == "jsonl":
-            yield _lines(source, name, owner)
+            yield _lines(source, name, owner, trusted=trusted)
         else:
             read = chatgpt.read if format_ == "chatgpt" else claude.read
             yield _exported(source, name, read)
@@ -119,13 +123,21 @@ def _exported(
             yield from _stretches(transcript)
 
 
-def _lines(source: BinaryIO, name: str, owner: str) -> Iterator[Batch]:
+def _lines(source: BinaryIO, name: str, owner: str, *, trusted: bool) -> Iterator[Batch]:
     if not backup.is_backup(source):
-        yield from jsonl.read(source, name)
+        for each in jsonl.read(source, name):
+            yield each if trusted else _as_import(each)
         return
     records = backup.read(source, name, owner)
     while batch := tuple(islice(records, STRETCH)):
         yield Restored(batch)
+
+
+def _as_import(line: Transcript | Remembered) -> Transcript | Remembered:
+    """Return a line, what it says to be the user's own word as imported: anybody can write that."""
+    if isinstance(line, Remembered) and line.origin is Origin.USER:
+        return msgspec.structs.replace(line, origin=Origin.IMPORT)
+    return line
 
 
 def _stretches(transcript: Transcript) -> Iterator[Transcript]:
@@ -182,7 +194,7 @@ def store(memory: OwnerMemory, batch: Batch, tally: Tally) -> int:
         tally.already += logged.already
         return len(batch.messages)
     if isinstance(batch, Remembered):
-        _remember(memory, batch, tally)
+        _count(memory.import_([batch]), (), tally)
         return 1
     _count(memory.import_(batch.records), batch.records, tally)
     return len(batch.records)
@@ -195,24 +207,6 @@ def _can_be_taken(message: Message) -> bool:
     except InvalidInput:
         return False
     return True
-
-
-def _remember(memory: OwnerMemory, line: Remembered, tally: Tally) -> None:
-    stored = memory.remember(
-        line.content,
-        kind=line.kind,
-        importance=line.importance,
-        key=line.key,
-        tags=line.tags,
-        expires_at=line.expires_at,
-        happened_at=line.happened_at,
-        session=line.session,
-        origin=line.origin,
-    )
-    if stored.created_at == stored.updated_at:
-        tally.memories += 1
-    else:
-        tally.already += 1
 
 
 def _count(taken: Taken, records: Sequence[Record], tally: Tally) -> None:

@@ -31,8 +31,9 @@ def run(call: Call, output: str) -> None:
     """Write everything of an owner as JSON lines, which `mnemon import jsonl` takes back.
 
     That is: every message as it was stored, and every memory in any state, with its versions and
-    its history, but nothing that is forgotten. It is not encrypted. A file is written whole or not
-    at all.
+    its history. Left out is what is forgotten, approvals of what was reviewed, and what is
+    derived: vectors, keywords, and links between memories that are near. It is not encrypted. A
+    file is written whole or not at all.
     """
     now = datetime.now(UTC)  # noqa: TID251 - only a note in the file's first line
     with call.memory() as memory, progress("Exporting") as advance, _sink(output) as sink:

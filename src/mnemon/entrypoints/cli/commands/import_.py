@@ -23,16 +23,23 @@ mnemon import jsonl backup.jsonl --owner alice
 @click.option(
     "--sample", "samples", multiple=True, help="Of locomo and beam only this. Repeatable."
 )
-def run(call: Call, format: str, file: str, samples: tuple[str, ...]) -> None:
+@click.option(
+    "--trusted", is_flag=True, help="Believe memories of jsonl that say they are the user's own."
+)
+def run(call: Call, format: str, file: str, samples: tuple[str, ...], *, trusted: bool) -> None:
     """Take in a FILE of another program, or - for standard input.
 
     FORMAT is chatgpt or claude (the exports of these, as conversations.json or the whole zip),
     jsonl (a message or memory a line, or what `mnemon export` wrote), or one of the data sets
     locomo and beam. What was imported before is not imported again. Standard input is held in
     memory: give a large export as a file.
+
+    A file is believed about who said what in a conversation, and so is an export of Mnemon: take
+    in none that you would not.
     """
     tally = Tally()
-    with batches(format, file, samples, call.owner) as found, call.memory() as memory:
+    reading = batches(format, file, samples, call.owner, trusted=trusted)
+    with reading as found, call.memory() as memory:
         try:
             with progress(f"Importing {file}") as advance:
                 for batch in found:
