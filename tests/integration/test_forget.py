@@ -153,3 +153,23 @@ def test_an_echo_of_the_sentence_goes_too_and_comes_back(alice: OwnerMemory) -> 
     alice.restore(learned.memories[0].id)
     for message in (*learned.messages, *later.messages):
         assert alice.message(message.id).content == message.content
+
+
+def test_a_message_comes_back_where_its_memory_was_told_again_since(alice: OwnerMemory) -> None:
+    first = alice.learn("I prefer metric units.", "Noted.", session="a")
+    alice.forget(first.messages[0].id)
+    again = alice.learn("I prefer metric units!", "You said so.", session="b")
+    assert again.memories[0].id != first.memories[0].id
+    alice.restore(first.messages[0].id)
+    kept = alice.get(again.memories[0].id)
+    assert alice.message(first.messages[0].id).content == "I prefer metric units."
+    assert {source.id for source in kept.sources} == {
+        first.messages[0].id,
+        again.messages[0].id,
+    }
+    old = alice.get(first.memories[0].id)
+    assert (old.state, old.superseded_by, old.sources) == (State.SUPERSEDED, kept.id, ())
+    assert alice.list().memories == (kept,)
+    assert not any(one.changed_later for one in alice.recall("metric units").memories)
+    alice.forget(kept.id)
+    assert "metric" not in doors(alice, "metric units")

@@ -13,6 +13,7 @@ from mnemon.services.drafts import checked_kind, end_of, screened_content, told,
 from mnemon.services.indexing import Text, in_window
 from mnemon.services.remains import messages_of, remaining, said_by, went_with, withheld
 from mnemon.services.screening import screened_name, screened_tags
+from mnemon.text.normal import content_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -269,7 +270,11 @@ class Changing:
         if not gone and tx.messages(ids=[original.id]):
             raise Conflict(f"message {original.id} is not forgotten")
         for memory in gone:
-            self._restore_memory(tx, memory, now)
+            twin = _twin(tx, memory, content_key(memory.content))
+            if twin is None:
+                self._restore_memory(tx, memory, now)
+            else:
+                _hand_over(tx, memory, twin, original.id, now)
         self._refresh_messages(tx, [original.id], now)
         found = tx.messages(ids=[original.id])
         if not found:
@@ -356,10 +361,36 @@ def _check_key_free(tx: Transaction, memory: Memory) -> None:
         raise Conflict(f"memory {holder.id} has that key")
 
 
-def _check_not_said(tx: Transaction, memory: Memory, key: str) -> None:
-    for other in tx.by_content(key):
-        if isinstance(other, Memory) and other.id != memory.id and other.key == memory.key:
-            raise Conflict(f"memory {other.id} says that already")
+def _check_not_said(tx: Transaction, memory: Memory, content: str) -> None:
+    twin = _twin(tx, memory, content)
+    if twin is not None:
+        raise Conflict(f"memory {twin.id} says that already")
+
+
+def _twin(tx: Transaction, memory: Memory, content: str) -> Memory | None:
+    """Return another active memory of the same key, or none, that says the same."""
+    others = (each for each in tx.by_content(content) if isinstance(each, Memory))
+    return next((one for one in others if one.id != memory.id and one.key == memory.key), None)
+
+
+def _hand_over(
+    tx: Transaction, memory: Memory, twin: Memory, source_id: str, now: datetime
+) -> None:
+    """Make a source of a forgotten memory one of the memory that has said the same since."""
+    own = tuple(source for source in memory.sources if source.id != source_id)
+    given = tuple(source for source in memory.sources if source.id == source_id)
+    retired = replace(
+        memory, state=State.SUPERSEDED, superseded_by=twin.id, sources=own, updated_at=now
+    )
+    tx.amend(retired)
+    tx.amend(replace(twin, sources=(*twin.sources, *given), updated_at=now))
+    details = {"superseded_by": twin.id}
+    tx.record(
+        [
+            Event(memory.id, Action.SUPERSEDED, now, "user", memory.version, details),
+            Event(twin.id, Action.RESTATED, now, "user", twin.version),
+        ]
+    )
 
 
 def _check_no_cycle(tx: Transaction, old_id: str, successor: Memory) -> None:
