@@ -110,6 +110,7 @@ def _read_everything(snapshot: Snapshot) -> None:
     numbers = snapshot.nearest(vector(1), 9, Scope(now=at(9)))
     snapshot.nearest(vector(1), 9, scope)
     snapshot.postings(["tea"], scope)
+    snapshot.centroid(scope)
     snapshot.uses(numbers)
     snapshot.numbers(ids, scope)
     snapshot.items(np.array(numbers))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from mnemon.policies.vectors import cosines, norms, quantise
+from mnemon.policies.vectors import centroid, cosines, norms, quantise
 
 DIMENSION = 24
 
@@ -76,6 +76,26 @@ def test_cosines_are_exact(stored: NDArray[np.int8], query: NDArray[np.int8]) ->
 def test_a_vector_is_nearest_to_itself(stored: NDArray[np.int8]) -> None:
     found = cosines(stored, stored[0])
     assert found[0] == (0.0 if not stored[0].any() else found.max())
+
+
+@given(_stored)
+def test_a_centroid_is_the_mean_of_directions(stored: NDArray[np.int8]) -> None:
+    found = centroid(stored)
+    pointing = stored[stored.any(axis=1)].astype(np.float64)
+    if not len(pointing):
+        assert found is None
+        return
+    assert found is not None
+    expected = (pointing / np.linalg.norm(pointing, axis=1)[:, None]).mean(axis=0)
+    assert np.allclose(found, expected, atol=1e-12)
+    assert np.linalg.norm(found) <= 1 + 1e-12
+
+
+def test_a_centroid_of_many_is_of_all_of_them() -> None:
+    stored = np.repeat(np.array([[127, 0], [0, 127]], dtype=np.int8), 5_000, axis=0)
+    found = centroid(stored)
+    assert found is not None
+    assert found.tolist() == [0.5, 0.5]
 
 
 @given(_stored)

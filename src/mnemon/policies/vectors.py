@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 _TOP = 127
 
+_BLOCK = 4_096
+"""Vectors brought to length 1 at once: this many of 384 dimensions take some 12 MB."""
+
 
 def quantise(vectors: NDArray[np.floating]) -> NDArray[np.int8]:
     """Return vectors as they are stored, shape (n, d) or (d,); all-zero ones stay so."""
@@ -43,3 +46,19 @@ def cosines(stored: NDArray[np.int8], query: NDArray[np.int8]) -> NDArray[np.flo
         products, lengths, out=np.zeros_like(products), where=lengths > 0
     )
     return found
+
+
+def centroid(stored: NDArray[np.int8]) -> NDArray[np.float64] | None:
+    """Return the mean of the directions of stored vectors (n, d), shape (d,).
+
+    Each counts alike, brought to length 1; zero ones have no direction. None where none has. The
+    same vectors in the same order give the same bits.
+    """
+    total, count = np.zeros(stored.shape[1]), 0
+    for start in range(0, len(stored), _BLOCK):
+        block = stored[start : start + _BLOCK]
+        lengths = norms(block)
+        pointing = lengths > 0
+        total += (block[pointing] / lengths[pointing, None]).sum(axis=0)
+        count += int(pointing.sum())
+    return total / count if count else None

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mnemon.ports.columns import Items, Postings, Similarities, Uses
 
     Integers = NDArray[np.int64]
+    Floats = NDArray[np.float64]
 
 
 class Snapshot(Wordings, Conditions, Protocol):
@@ -150,6 +151,16 @@ class Snapshot(Wordings, Conditions, Protocol):
 
     def similarities(self, vector: NDArray[np.int8], numbers: Integers) -> Similarities:
         """Return the cosines of a vector to every passage of these items, in their order."""
+        ...
+
+    def centroid(self, scope: Scope) -> Floats | None:
+        """Return the mean of the unit vectors of the passages of memories in the scope.
+
+        Messages do not count, nor vectors that are zero. None where there are no others.
+
+        Returns:
+            Shape (dimension,), comparable with a vector as it was given.
+        """
         ...
 
     def postings(self, terms: Sequence[str], scope: Scope) -> Postings:

@@ -63,6 +63,7 @@ def searched(
         "nearest": nearest,
         "numbers": own,
         "similarities": snapshot.similarities(query, numbers[::-1]),
+        "centroid": snapshot.centroid(scope),
         "postings": snapshot.postings([*WORDS, "nothing"], scope),
         "items": snapshot.items(numbers),
         "uses": snapshot.uses(numbers),

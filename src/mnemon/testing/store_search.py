@@ -141,6 +141,40 @@ class NearnessContract:
         expected = cosines(np.stack([vector(*rows[place]) for place in order]), query)
         assert got.cosine.tolist() == expected.tolist()
 
+    def test_the_centroid_is_the_mean_direction_of_the_memories_in_scope(
+        self, store: Store
+    ) -> None:
+        rng = np.random.default_rng(3)
+        rows = [tuple(row) for row in rng.normal(size=(4, DIMENSION))]
+        _add(
+            store,
+            (memory(1), entry(passage(near=rows[0]), passage(), passage(near=rows[1]))),
+            (memory(2, kind="event"), entry(passage(near=rows[2]), passage(near=(0,)))),
+            (memory(3, state=State.FADED), entry(passage(near=rows[3]))),
+        )
+        say(store, message(4, sequence=1))
+        unit = np.array([vector(*row) for row in rows], dtype=np.float64)
+        unit /= np.linalg.norm(unit, axis=1)[:, None]
+        with store.read("alice") as snapshot:
+            everything = snapshot.centroid(NOW)
+            events = snapshot.centroid(replace(NOW, kinds=frozenset({"event"})))
+        assert everything is not None
+        assert (everything.dtype.name, everything.shape) == ("float64", (DIMENSION,))
+        assert everything.tolist() == pytest.approx(unit[:3].mean(axis=0).tolist())
+        assert events is not None
+        assert events.tolist() == pytest.approx(unit[2].tolist())
+
+    def test_without_a_vector_that_points_somewhere_there_is_no_centroid(
+        self, store: Store
+    ) -> None:
+        with store.read("alice") as snapshot:
+            assert snapshot.centroid(NOW) is None
+        _add(store, (memory(1), entry(passage(near=(0,)))), (memory(2), entry(passage({"a": 1}))))
+        say(store, message(4, sequence=1))
+        with store.read("alice") as snapshot:
+            assert snapshot.centroid(NOW) is None
+            assert snapshot.centroid(replace(NOW, kinds=frozenset({EPISODE}))) is None
+
     def test_nothing_asked_is_nothing_answered(self, store: Store) -> None:
         _add(store, (memory(1), short_entry("a", 1)))
         nothing = np.array([], dtype=np.int64)

@@ -10,7 +10,7 @@ from mnemon.adapters.sql.values import micros, micros_or_none
 from mnemon.domain.messages import Role
 from mnemon.errors import InvalidInput
 from mnemon.policies.trust import is_withheld
-from mnemon.policies.vectors import cosines
+from mnemon.policies.vectors import centroid, cosines
 from mnemon.ports.store import PART_BITS, Items, Postings, Similarities, Uses
 
 if TYPE_CHECKING:
@@ -58,6 +58,12 @@ class Search:
             part=_integers([part for _, part, _ in found]),
             cosine=np.array([cosine for *_, cosine in found], dtype=np.float64),
         )
+
+    def centroid(self, scope: Scope) -> NDArray[np.float64] | None:
+        """See the port."""
+        memories = [item for item in self._in_scope(scope) if item.kind is not None]
+        stored = [p.vector for item in memories for p in item.passages if p.vector is not None]
+        return centroid(np.stack(stored)) if stored else None
 
     def postings(self, terms: Sequence[str], scope: Scope) -> Postings:
         """See the port."""

@@ -11,6 +11,7 @@ from mnemon.adapters.sql.index import ROLES, TermRows, order_keys
 from mnemon.adapters.sql.scopes import in_scope, valid_at
 from mnemon.adapters.sql.values import unpack_ids
 from mnemon.domain.items import Span
+from mnemon.policies.vectors import centroid
 from mnemon.ports.store import PART_BITS, Items, Postings, Similarities, Uses
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from mnemon.domain.recall import Scope
 
     Bools = NDArray[np.bool_]
+    Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
 _ID_BITS = 48
@@ -57,6 +59,13 @@ class Search:
             part=vectors.part.view[places].astype(np.int64),
             cosine=nearness.cosines_of(vectors, places, vector),
         )
+
+    def centroid(self, scope: Scope) -> Floats | None:
+        """See the port."""
+        items, vectors = self.index.items, self.index.vectors
+        mask = self._mask(scope)
+        counts = items.is_memory.view if mask is None else items.is_memory.view & mask
+        return centroid(vectors.values.view[counts[vectors.item.view]])
 
     def postings(self, terms: Sequence[str], scope: Scope) -> Postings:
         """See the port."""

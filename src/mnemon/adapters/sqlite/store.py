@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         Uses,
     )
 
+    Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
 _MEBIBYTE = 1024 * 1024
@@ -79,6 +80,10 @@ class Searching:
     def similarities(self, vector: NDArray[np.int8], numbers: Integers) -> Similarities:
         """See the port."""
         return self._search.similarities(vector, numbers)
+
+    def centroid(self, scope: Scope) -> Floats | None:
+        """See the port."""
+        return self._search.centroid(scope)
 
     def postings(self, terms: Sequence[str], scope: Scope) -> Postings:
         """See the port."""
