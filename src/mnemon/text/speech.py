@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Literal
 
 from mnemon.text.lists import listed
+from mnemon.text.stopwords import de, en
 
 _ENGLISH_LIST = """
 i the and of is are were my you your she they i'm with this that have has had does did not from to
@@ -39,6 +41,8 @@ ihr gern gerne lieber immer nie hatte waren bist gehört arbeitet wohnt kommt ge
 _ENGLISH = listed(_ENGLISH_LIST)
 _GERMAN = listed(_GERMAN_LIST)
 _FOREIGN = _GERMAN | listed(f"{_FRENCH} {_SPANISH} {_ITALIAN} {_PORTUGUESE} {_OTHERS}")
+_MORE_ENGLISH = _ENGLISH | en.WORDS
+_MORE_GERMAN = _GERMAN | de.WORDS
 _LOOKS_ENGLISH = re.compile(
     r"(?=[a-z]{3})(?:\w*(?:th|sh|ck|wh|ght|oo|ee|oa|ow|aw|ay|ew)|\w+(?:ing|[^aeiou\W]ed|[^aeiou\W]y)$)"
 )
@@ -57,3 +61,17 @@ def is_german(words: Sequence[str]) -> bool:
     lower = [word.lower() for word in words]
     german = not _GERMAN.isdisjoint(lower) or _UMLAUT.search("".join(lower)) is not None
     return german and _ENGLISH.isdisjoint(lower)
+
+
+def leaning(words: Sequence[str]) -> Literal["de", "en"] | None:
+    """Return the language of which a text has more words; None where it can't be told.
+
+    Counts frequent words of either language, and German letters. For a text of which one language
+    must be assumed; `is_english` and `is_german` ask for more.
+    """
+    lower = [word.lower() for word in words]
+    english = sum(word in _MORE_ENGLISH for word in lower)
+    german = sum(word in _MORE_GERMAN or _UMLAUT.search(word) is not None for word in lower)
+    if english == german:
+        return None
+    return "de" if german > english else "en"

@@ -16,7 +16,8 @@ from mnemon.text.sentences import sentences
 
 _QUESTION_END = re.compile(r"[?？؟]\W*$")
 _TAIL = 40
-_MASK = "\x00"
+MASK = "\x00"
+"""What stands for a phrase that is no cue: neither a letter nor white space."""
 _CLAUSE_MARK = re.compile(r"[,;:.!–—()]")
 _CLAUSE_START = r"(?:(?<![^.!?,;:\n])|(?<=[.!?,;:\n]\s))"
 
@@ -46,7 +47,7 @@ def cue_sentences(text: str) -> list[tuple[Span, frozenset[CueKind]]]:
 
 
 def _told_in(sentence: str) -> frozenset[CueKind]:
-    if not _QUESTION_END.search(sentence[-_TAIL:]):
+    if not is_question(sentence):
         return _kinds_in(sentence)
     masked = _masked(sentence)
     return frozenset(
@@ -73,14 +74,24 @@ def _kinds_in(prose: str) -> frozenset[CueKind]:
 
 def _masked(prose: str) -> str:
     """Return the prose as patterns expect it, with exceptions blotted out."""
-    return _exceptions().sub(_MASK, prose.casefold().replace("’", "'"))
+    return _exceptions().sub(MASK, folded(prose))
+
+
+def folded(prose: str) -> str:
+    """Return the prose as the patterns of phrases expect it."""
+    return prose.casefold().replace("’", "'")
+
+
+def is_question(sentence: str) -> bool:
+    """Tell whether a sentence ends in a question mark."""
+    return _QUESTION_END.search(sentence[-_TAIL:]) is not None
 
 
 @lru_cache(maxsize=1)
 def _patterns() -> dict[CueKind, re.Pattern[str]]:
     return {
-        kind: _compiled(
-            _regex(phrase, c.fillers) for c in languages() for phrase in c.phrases(kind)
+        kind: compiled(
+            phrase_regex(phrase, c.fillers) for c in languages() for phrase in c.phrases(kind)
         )
         for kind in CueKind
     }
@@ -88,20 +99,21 @@ def _patterns() -> dict[CueKind, re.Pattern[str]]:
 
 @lru_cache(maxsize=1)
 def _exceptions() -> re.Pattern[str]:
-    return _compiled(_regex(phrase, c.fillers) for c in languages() for phrase in c.exceptions)
+    return compiled(phrase_regex(phrase, c.fillers) for c in languages() for phrase in c.exceptions)
 
 
 @lru_cache(maxsize=1)
 def _asking() -> re.Pattern[str]:
-    return _compiled(_regex(word, ()) for c in languages() for word in c.asking)
+    return compiled(phrase_regex(word, ()) for c in languages() for word in c.asking)
 
 
-def _compiled(phrases: Iterable[str]) -> re.Pattern[str]:
+def compiled(phrases: Iterable[str]) -> re.Pattern[str]:
+    """Return the pattern that finds any of the regular expressions, as whole words."""
     return re.compile(rf"(?<!\w)(?:{'|'.join(sorted(set(phrases)))})(?!\w)")
 
 
-def _regex(phrase: str, fillers: tuple[str, ...]) -> str:
-    """Return the regular expression of a phrase; its words are folded as those of a text."""
+def phrase_regex(phrase: str, fillers: tuple[str, ...]) -> str:
+    """Return the regular expression of a phrase, as `Cues` describes it; its words are folded."""
     words = phrase.casefold().removeprefix("^").split()
     first, *rest = (_word_regex(word) for word in words if not word.startswith("!"))
     not_after = "|".join(_word_regex(word[1:]) for word in words if word.startswith("!"))

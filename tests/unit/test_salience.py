@@ -1,0 +1,172 @@
+"""Salience and importance of chunks, by golden values and by example."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mnemon.adapters.embedders.wordpiece import WordPieceCounter
+from mnemon.policies.novelty import as_novelty
+from mnemon.policies.salience import Signals, importance, is_kept, salience, signals
+from mnemon.text.entities import names_something
+from mnemon.text.quantities import holds_number_or_date
+from mnemon.text.technical import holds_technical_term
+
+# A few of the golden values, for where they are not at hand: novelty, the four signals in order,
+# salience, importance.
+OWN_CASES = [
+    (0.8535, (True, False, True, False), 0.7, 0.7921),
+    (0.1498, (False, False, False, True), 0.1, 0.12988),
+    (1.3938, (False, True, True, False), 0.6, 0.84),
+    (-0.2436, (False, True, True, True), 0.7, 0.28),
+    (0.0, (True, True, True, True), 1.0, 0.4),
+    (0.0, (True, False, True, False), 0.7, 0.28),
+    (1.0, (False, False, False, False), 0.0, 0.6),
+    (0.5, (False, False, False, False), 0.0, 0.3),
+]
+
+
+BESIDE_THE_REPOSITORY = Path(__file__).parents[3] / "shared" / "vectors"
+GOLDEN = Path(os.environ.get("MNEMON_GOLDEN", BESIDE_THE_REPOSITORY)) / "chunks_importance.json"
+
+
+@pytest.mark.parametrize(("distance", "held", "expected_salience", "expected"), OWN_CASES)
+def test_importance_is_six_tenths_novelty_and_four_salience(
+    distance: float, held: tuple[bool, bool, bool, bool], expected_salience: float, expected: float
+) -> None:
+    found = salience(Signals(*held))
+    novelty = as_novelty(np.array([distance]))[0]
+    assert found == pytest.approx(expected_salience, abs=1e-9)
+    assert importance(novelty, found) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.skipif(not GOLDEN.exists(), reason="no golden values here")
+def test_importance_is_as_the_golden_values_say() -> None:
+    golden: dict[str, Any] = json.loads(GOLDEN.read_text())
+    for case in golden["cases"]:
+        held = Signals(
+            named_entity=case["named_entity"],
+            number_or_date=case["number_or_date"],
+            preference=case["preference"],
+            technical_term=case["technical_term"],
+        )
+        novelty = as_novelty(np.array([case["novelty_raw"]]))[0]
+        found = importance(novelty, salience(held))
+        assert salience(held) == pytest.approx(case["salience"], abs=golden["tolerance"])
+        assert found == pytest.approx(case["expect"], abs=golden["tolerance"])
+        assert is_kept(found) is case["stored"] or abs(found - 0.3) < 1e-9
+
+
+def test_what_is_exactly_at_the_threshold_is_kept() -> None:
+    assert is_kept(importance(0.5, 0.0))
+    assert is_kept(importance(0.3, 0.3))
+    assert not is_kept(importance(0.4999, 0.0))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I met Anna at the station.",
+        "Anna came.",
+        "i live in oslo",
+        "She works for Grimbold & Sons.",
+        "We ate at Luigi's.",
+        "It was built by J. K. Brunsworth.",
+        "They flew to New York.",
+        "The NASA said so.",
+        "We met Dr. Threlkeld.",
+        "Wir waren in Celle.",
+        "Ich habe Frau Kowalke getroffen.",
+        "Er arbeitet bei Brackmann.",
+        "Ich fahre einen BMW.",
+        "Gestern kam auch Egon Pirnke zu uns.",
+        "Ich heiße Quasimodo.",
+    ],
+)
+def test_a_name_is_found(text: str) -> None:
+    assert names_something(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "The cat sat on the mat.",
+        "I think I'm late. Ok. He said OK.",
+        "We meet on Monday in July.",
+        "# Getting Started With Chunks",
+        "DO NOT TOUCH THIS",
+        "You must NOT touch this.",
+        "Note: The cat sat. “The dog sat.”",
+        "Plan B is vitamin C.",
+        "- Buy milk\n- Call home",
+        "`Anna` is code",
+        "Ich trinke gern Tee mit Zucker.",
+        "Die Katze sitzt auf der Matte.",
+        "Wir haben eine Tasse Kaffee getrunken.",
+        "Ich bin in Eile und gehe nach Hause.",
+        "Der Hund und die Katze leben im Haus.",
+    ],
+)
+def test_no_name_is_found(text: str) -> None:
+    assert not names_something(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It costs 5 euros.", "It weighs 5kg.", "Three of us went.", "See you on Monday.",
+        "Im Juli regnet es.", "It is -3.5 degrees.", "2024-01-18: done",
+    ],
+)  # fmt: skip
+def test_a_number_or_date_is_found(text: str) -> None:
+    assert holds_number_or_date(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "No one came.", "Use utf8 and B2B.", "1. First\n2. Then", "`x = 1`", "Ein Haus."]
+)
+def test_no_number_is_found(text: str) -> None:
+    assert not holds_number_or_date(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "call my_function", "the camelCase rule", "a ValueError", "run `ls`", "```\nls\n```",
+        "use --verbose", "open config.yaml", "in /etc/hosts/x", "since 1.2.3", "as UTF-8",
+        "at commit 3f2a9bc1", "std::vector", "main() runs", "os.path.join", "in C++",
+    ],
+)  # fmt: skip
+def test_the_shape_of_an_identifier_is_technical(text: str) -> None:
+    assert holds_technical_term(text, tokens=4)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "It is nice, e.g. today.", "and/or", "- item", "It costs 3.50.", "McDonald came.",
+        "A well-known thing...", "https is fine", "am 12.5. oder so", "1234567",
+    ],
+)  # fmt: skip
+def test_plain_words_are_not_technical(text: str) -> None:
+    assert not holds_technical_term(text, tokens=0)
+
+
+def test_rare_words_are_technical_in_english_alone() -> None:
+    rare = "Deoxyribonucleic acid polymerases synthesise oligonucleotides"
+    plain = "The dog, the cat, and the bird: all of them, it seems, like to eat."
+    german = "Der Schornsteinfegermeister und die Bundesausbildungsförderung, das ist es."
+    [of_rare, of_plain, of_german] = WordPieceCounter().count([rare, plain, german])
+    assert holds_technical_term(rare, tokens=of_rare)
+    assert not holds_technical_term(plain, tokens=of_plain)
+    assert not holds_technical_term(german, tokens=of_german)
+
+
+def test_the_signals_of_a_text_are_told_together() -> None:
+    text = "I always use my_tool in Oslo at 5."
+    assert signals(text, tokens=12) == Signals(True, True, True, True)
+    assert signals("The cat sat there.", tokens=5) == Signals()
