@@ -9,12 +9,16 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import atexit
 import ipaddress
+import json
 import shutil
 import socket
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 import mnemon
@@ -26,6 +30,11 @@ for _variable in ("HOME", "USERPROFILE", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "LO
     os.environ[_variable] = _HOME
 for _variable in [name for name in os.environ if name.startswith("MNEMON_KEY")]:
     del os.environ[_variable]
+
+# Golden values of the formulas, where they are at hand: beside the repository, or where this says.
+# Taken out of the environment, where it would be taken for a setting.
+_BESIDE_THE_REPOSITORY = Path(__file__).parents[2] / "shared" / "vectors"
+_GOLDEN = Path(os.environ.pop("MNEMON_GOLDEN", _BESIDE_THE_REPOSITORY))
 
 # A deadline or a "too slow" verdict measures the machine, not the code.
 settings.register_profile(
@@ -61,6 +70,20 @@ def _refuse_network(event: str, args: tuple[object, ...]) -> None:
 
 # An audit hook, unlike a patched method, can't be got round or forgotten by a test.
 sys.addaudithook(_refuse_network)
+
+
+@pytest.fixture
+def golden() -> Callable[[str], dict[str, Any]]:
+    """Return what reads a file of golden values, or skips the test where there is none."""
+
+    def read(name: str) -> dict[str, Any]:
+        file = _GOLDEN / name
+        if not file.exists():
+            pytest.skip(f"no golden values here: {name}")
+        values: dict[str, Any] = json.loads(file.read_text())
+        return values
+
+    return read
 
 
 def pytest_report_header() -> str:

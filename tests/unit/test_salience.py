@@ -1,8 +1,6 @@
 """Salience and importance of chunks, by golden values and by example."""
 
-import json
-import os
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,10 +27,6 @@ OWN_CASES = [
 ]
 
 
-BESIDE_THE_REPOSITORY = Path(__file__).parents[3] / "shared" / "vectors"
-GOLDEN = Path(os.environ.get("MNEMON_GOLDEN", BESIDE_THE_REPOSITORY)) / "chunks_importance.json"
-
-
 @pytest.mark.parametrize(("distance", "held", "expected_salience", "expected"), OWN_CASES)
 def test_importance_is_six_tenths_novelty_and_four_salience(
     distance: float, held: tuple[bool, bool, bool, bool], expected_salience: float, expected: float
@@ -43,10 +37,9 @@ def test_importance_is_six_tenths_novelty_and_four_salience(
     assert importance(novelty, found) == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.skipif(not GOLDEN.exists(), reason="no golden values here")
-def test_importance_is_as_the_golden_values_say() -> None:
-    golden: dict[str, Any] = json.loads(GOLDEN.read_text())
-    for case in golden["cases"]:
+def test_importance_is_as_the_golden_values_say(golden: Callable[[str], dict[str, Any]]) -> None:
+    values = golden("chunks_importance.json")
+    for case in values["cases"]:
         held = Signals(
             named_entity=case["named_entity"],
             number_or_date=case["number_or_date"],
@@ -55,8 +48,8 @@ def test_importance_is_as_the_golden_values_say() -> None:
         )
         novelty = as_novelty(np.array([case["novelty_raw"]]))[0]
         found = importance(novelty, salience(held))
-        assert salience(held) == pytest.approx(case["salience"], abs=golden["tolerance"])
-        assert found == pytest.approx(case["expect"], abs=golden["tolerance"])
+        assert salience(held) == pytest.approx(case["salience"], abs=values["tolerance"])
+        assert found == pytest.approx(case["expect"], abs=values["tolerance"])
         assert is_kept(found) is case["stored"] or abs(found - 0.3) < 1e-9
 
 
