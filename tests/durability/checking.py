@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
 from durability.ledger import Ledger, everything
@@ -59,7 +59,7 @@ def check(memory: Mnemon, ledger: Ledger, tally: Tally) -> None:
     assert report.findings == ()
     search(memory, ledger, ledger.fresh, tally)
     for (owner, id_), content in ledger.gone.items():
-        assert id_ not in found(memory, owner, content, "hybrid")
+        assert not finds(memory, owner, id_, content, ask=content, mode="hybrid")
     ledger.start_anew()
 
 
@@ -75,8 +75,9 @@ def search(memory: Mnemon, ledger: Ledger, keys: Iterable[Key], tally: Tally) ->
     missed: list[tuple[Mode, Key]] = []
     for owner, id_ in keys:
         content = ledger.records[owner][id_]
-        by_vector = id_ in found(memory, owner, content, "vector")
-        by_word = id_ in found(memory, owner, content.rsplit(maxsplit=1)[-1], "keyword")
+        word = content.rsplit(maxsplit=1)[-1]
+        by_vector = finds(memory, owner, id_, content, ask=content, mode="vector")
+        by_word = finds(memory, owner, id_, content, ask=word, mode="keyword")
         missed += [("vector", (owner, id_))] if not by_vector else []
         missed += [("keyword", (owner, id_))] if not by_word else []
         tally.sought += 1
@@ -85,7 +86,9 @@ def search(memory: Mnemon, ledger: Ledger, keys: Iterable[Key], tally: Tally) ->
     assert missed == []
 
 
-def found(memory: Mnemon, owner: str, query: str, mode: Mode) -> Collection[str]:
-    """Return the ids that a search comes upon; of records that say the same one stands for all."""
-    result = memory.recall(query, owner=owner, mode=mode, touch=False)
-    return {id_ for each in result.memories for id_ in (each.id, *each.folded)}
+def finds(memory: Mnemon, owner: str, id_: str, content: str, *, ask: str, mode: Mode) -> bool:
+    """Return whether a search comes upon a record, or upon one that says the same."""
+    result = memory.recall(ask, owner=owner, mode=mode, touch=False)
+    return any(
+        id_ in (each.id, *each.folded) or each.content == content for each in result.memories
+    )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import msgspec
 
-from mnemon import Mnemon
+from mnemon import Memory, Message, Mnemon
 
 Stored = dict[str, dict[str, str]]
 """By owner and id, the contents of all that is active: memories and messages."""
@@ -129,23 +129,22 @@ def _has_happened(begun: Begun, stored: Mapping[str, str]) -> bool:
 
 def everything(memory: Mnemon) -> Stored:
     """Read all that is active of all owners."""
-    return {owner: _memories(memory, owner) | _messages(memory, owner) for owner in memory.owners()}
-
-
-def _memories(memory: Mnemon, owner: str) -> dict[str, str]:
-    found: dict[str, str] = {}
-    cursor: str | None = None
-    while True:
-        page = memory.list(owner=owner, limit=_PAGE, cursor=cursor)
-        found.update({each.id: each.content for each in page.memories})
-        cursor = page.cursor
-        if cursor is None:
-            return found
-
-
-def _messages(memory: Mnemon, owner: str) -> dict[str, str]:
     return {
-        each.id: each.content
-        for session in memory.sessions(owner=owner)
-        for each in memory.messages(session.id, owner=owner)
+        owner: {each.id: each.content for each in memories(memory, owner)}
+        | {each.id: each.content for each in _messages(memory, owner)}
+        for owner in memory.owners()
     }
+
+
+def memories(memory: Mnemon, owner: str) -> Iterator[Memory]:
+    """Read an owner's active memories."""
+    page = memory.list(owner=owner, limit=_PAGE)
+    yield from page.memories
+    while page.cursor is not None:
+        page = memory.list(owner=owner, limit=_PAGE, cursor=page.cursor)
+        yield from page.memories
+
+
+def _messages(memory: Mnemon, owner: str) -> Iterator[Message]:
+    for session in memory.sessions(owner=owner):
+        yield from memory.messages(session.id, owner=owner)

@@ -11,6 +11,7 @@ from durability.checking import Tally, check, check_all
 from durability.killing import killed
 from durability.ledger import Ledger, decode
 from durability.opening import PLAIN, opened
+from durability.writer import Orders
 
 _OPENING_S = 0.3
 """In which a writer has opened the store and made its first call, mostly."""
@@ -32,11 +33,10 @@ def kill_again_and_again(
     ledger = Ledger()
     stays_open = opened(path, key) if seed % 2 else None
     for kill in range(kills):
-        threads = chosen.choice((1, 1, 3))
-        arguments = [str(path), key, str(seed * 1_000 + kill), str(threads), "0"]
+        workers = chosen.choice((("0",), ("0",), ("0", "1", "2")))
+        orders = Orders(str(path), key, seed * 1_000 + kill, workers)
         after_s, after_lines = moment(chosen)
-        program = ["-m", "durability.writer", *arguments]
-        for line in killed(program, after_s, after_lines=after_lines)[1:]:
+        for line in killed(orders.command(), after_s, after_lines=after_lines)[1:]:
             ledger.take(decode(line))
         memory = stays_open or opened(path, key)
         check(memory, ledger, tally)

@@ -13,7 +13,7 @@ from durability.ledger import Begun, Done, Line
 from durability.words import Words
 from mnemon import Message, Mnemon
 
-_SHARED = "everyone"
+SHARED = "everyone"
 _OLDER = 20
 _LONG_TEXT_WORDS = 400
 
@@ -30,7 +30,7 @@ class Worker:
         self._words = Words(seed)
         self._report = report
         own = f"owner {name}"
-        self._owners = (own, own, _SHARED)
+        self._owners = (own, own, SHARED)
         self._told = self._older(own)
         self._learned: list[tuple[str, tuple[str, str]]] = []
         self._forgotten: list[tuple[str, str, str]] = []
@@ -52,6 +52,13 @@ class Worker:
         """Make one call; where there is nothing to change yet, none."""
         step = self._random.choices([*self._steps], [*self._steps.values()])[0]
         step()
+
+    def share(self, fact: str) -> None:
+        """Tell the owner of all a fact that others tell too, in a conversation of its own."""
+        with self._announced(SHARED, new=(fact, fact)) as made:
+            learned = self._memory.learn(fact, owner=SHARED, session=f"with {self._name}")
+            made |= {each.id: each.content for each in learned.messages}
+            made |= {each.id: each.content for each in learned.memories}
 
     def _older(self, owner: str) -> list[tuple[str, str]]:
         """Return some of what a worker before this one has told, to be changed by this one."""

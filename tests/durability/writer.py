@@ -1,7 +1,6 @@
-"""The program that is killed: writes until then, and prints what it begins and what is done.
+"""The program that is killed: it writes, and prints what it begins and what is done.
 
-Its arguments: the store, the key (see `opening`), a seed, how many threads write, and how many
-calls each of them makes (0: without end). The first line that it prints says that it starts.
+Its argument is its orders. The first line that it prints says that it starts.
 """
 
 from __future__ import annotations
@@ -13,18 +12,49 @@ from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
+import msgspec
+
 from durability.ledger import Line, encode
 from durability.opening import opened
 from durability.workload import Worker
 
 
-def main(path: str, key: str, seed: str, threads: str, steps: str) -> None:
+class Orders(msgspec.Struct, frozen=True):
+    """What the program is to do.
+
+    Attributes:
+        path: The store.
+        key: See `opening`.
+        seed: Decides what it writes.
+        workers: Their names; each writes in a thread of its own.
+        facts: What each of them tells first, as soon as standard input has ended.
+        calls: How many calls each of them makes then; None: without end.
+    """
+
+    path: str
+    key: str
+    seed: int
+    workers: tuple[str, ...]
+    facts: tuple[str, ...] = ()
+    calls: int | None = None
+
+    def command(self) -> list[str]:
+        """Return what to start Python with."""
+        return ["-m", "durability.writer", msgspec.json.encode(self).decode()]
+
+
+def main(orders: Orders) -> None:
     say = _printer()
     sys.stdout.write("starting\n")
     sys.stdout.flush()
-    with opened(Path(path), key) as memory:
-        workers = [Worker(memory, str(n), int(seed) * 1_000 + n, say) for n in range(int(threads))]
-        _all_at_once([_steps(worker, int(steps)) for worker in workers])
+    with opened(Path(orders.path), orders.key) as memory:
+        workers = [
+            Worker(memory, name, orders.seed * 1_000 + n, say)
+            for n, name in enumerate(orders.workers)
+        ]
+        if orders.facts:
+            sys.stdin.read()
+        _all_at_once([_writing(worker, orders) for worker in workers])
 
 
 def _printer() -> Callable[[Line], None]:
@@ -38,9 +68,11 @@ def _printer() -> Callable[[Line], None]:
     return say
 
 
-def _steps(worker: Worker, steps: int) -> Callable[[], None]:
+def _writing(worker: Worker, orders: Orders) -> Callable[[], None]:
     def run() -> None:
-        for _ in range(steps) if steps else count():
+        for fact in orders.facts:
+            worker.share(fact)
+        for _ in count() if orders.calls is None else range(orders.calls):
             worker.step()
 
     return run
@@ -62,4 +94,4 @@ def _all_at_once(tasks: list[Callable[[], None]]) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(msgspec.json.decode(sys.argv[1], type=Orders))

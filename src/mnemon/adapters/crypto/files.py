@@ -9,7 +9,10 @@ import stat
 import sys
 from pathlib import Path
 
+from mnemon.adapters.folders import make_folder, sync_folder
+
 MODE = 0o600
+FOLDER_MODE = 0o700
 
 _log = logging.getLogger(__name__)
 
@@ -20,7 +23,7 @@ def create(path: Path, content: bytes) -> bool:
     It appears under its name with all of its content, on the disk, or not at all; what is there
     already is left as it is.
     """
-    make_folder(path.parent)
+    make_folder(path.parent, FOLDER_MODE)
     written = _written_beside(path, content)
     try:
         made = _named(written, path, content)
@@ -32,35 +35,19 @@ def create(path: Path, content: bytes) -> bool:
 
 def replace(path: Path, content: bytes) -> None:
     """Write a file, in place of one that may be there: all of it or nothing, on the disk."""
-    make_folder(path.parent)
+    make_folder(path.parent, FOLDER_MODE)
     _written_beside(path, content).replace(path)
     sync_folder(path.parent)
 
 
 def make_empty(path: Path) -> None:
     """Make an empty file if there is none."""
-    make_folder(path.parent)
+    make_folder(path.parent, FOLDER_MODE)
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, MODE))
     except FileExistsError:
         return
     sync_folder(path.parent)
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder if there is none, for its owner only."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-
-
-def sync_folder(folder: Path) -> None:
-    """Let the names in a folder outlive a power cut, where the system can."""
-    if sys.platform == "win32":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 _warned: set[Path] = set()

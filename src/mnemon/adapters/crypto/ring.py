@@ -34,6 +34,7 @@ from mnemon.adapters.crypto.wrapping import (
     unwrapped,
     wrapped,
 )
+from mnemon.adapters.folders import sync_folder
 from mnemon.errors import KeyUnavailable, StoreUnavailable
 
 if TYPE_CHECKING:
@@ -307,7 +308,7 @@ class KeyRing:
             source.successor.unlink()  # of a rotation that was not committed
         elif opens(read_key(source.successor), check):
             source.successor.replace(source.path)
-        files.sync_folder(source.path.parent)
+        sync_folder(source.path.parent)
 
     def _finish_rotation(self) -> None:
         with self._writing() as ring:

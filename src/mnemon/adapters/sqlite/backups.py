@@ -10,6 +10,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mnemon.adapters.folders import make_folder, sync_folder
 from mnemon.adapters.sqlite.connections import Connection
 from mnemon.adapters.sqlite.erasing import erase_rows
 from mnemon.adapters.sqlite.opening import prepare, read_seal
@@ -118,7 +119,7 @@ def _unfinished(path: Path) -> Iterator[Path]:
     """Give an empty file beside another, for its owner only, and remove what is left of it."""
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         yield part
     except OSError as error:
@@ -255,14 +256,3 @@ def sync(path: Path) -> None:
     """See a file's content on the disk."""
     with path.open("rb+") as file:
         os.fsync(file.fileno())
-
-
-def sync_folder(path: Path) -> None:
-    """See a folder's entries on the disk; Windows has no way to, and needs none."""
-    if os.name == "nt":
-        return
-    folder = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
+from mnemon.adapters.folders import make_folder
 from mnemon.adapters.sqlite.connections import Connection
 from mnemon.adapters.sqlite.schema import APPLICATION_ID, MIGRATIONS
 from mnemon.errors import StoreDamaged, StoreTooNew, StoreUnavailable
@@ -80,7 +81,7 @@ def read_seal(path: Path, busy_timeout_s: float) -> Seal | None:
 
 def _make_folder(path: Path) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
     except OSError as error:
         raise StoreUnavailable(f"the store's folder cannot be made: {path.parent}") from error
 

@@ -1,0 +1,253 @@
+"""A disk that forgets, when its power is cut, what was written to it and not yet synced.
+
+SQLite's own file system stands under it and holds the files as programs see them. Beside it
+stands what would be found after a power cut: of each file the content as of its last sync, with
+any part of the writes since; of the names in the folder those as of its last sync, with the
+first few of the changes since.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import apsw
+
+_SECTOR = 512
+"""The smallest piece that a disk writes whole or not at all."""
+
+_WITH_FOLDER = apsw.SQLITE_OPEN_MAIN_JOURNAL | apsw.SQLITE_OPEN_SUPER_JOURNAL | apsw.SQLITE_OPEN_WAL
+"""Kinds of files with whose first sync SQLite syncs the folder that they are in."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Write:
+    data: bytes
+    offset: int
+
+    def do(self, content: bytearray) -> None:
+        end = self.offset + len(self.data)
+        if len(content) < end:
+            content.extend(bytes(end - len(content)))
+        content[self.offset : end] = self.data
+
+    def torn(self, chosen: random.Random) -> list[_Write]:
+        """Return some of the sectors that it covers."""
+        end = self.offset + len(self.data)
+        first = self.offset - self.offset % _SECTOR
+        starts = [max(self.offset, start) for start in range(first, end, _SECTOR)]
+        pieces = zip(starts, [*starts[1:], end], strict=True)
+        return [
+            _Write(self.data[start - self.offset : stop - self.offset], start)
+            for start, stop in pieces
+            if chosen.random() < 0.5
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Truncation:
+    size: int
+
+    def do(self, content: bytearray) -> None:
+        content.extend(bytes(max(0, self.size - len(content))))
+        del content[self.size :]
+
+    def torn(self, chosen: random.Random) -> list[_Truncation]:
+        return [self] if chosen.random() < 0.5 else []
+
+
+@dataclass(slots=True)
+class _Content:
+    """What a file holds: for certain, and perhaps."""
+
+    certain: bytearray = field(default_factory=bytearray)
+    unsynced: list[_Write | _Truncation] = field(default_factory=list)
+    is_new: bool = True
+
+    def sync(self) -> None:
+        for change in self.unsynced:
+            change.do(self.certain)
+        self.unsynced.clear()
+
+    def after_a_cut(self, chosen: random.Random, kept: float) -> bytes:
+        """Return what is found: of the unsynced changes that share is kept, and some are torn."""
+        content = bytearray(self.certain)
+        for change in self.unsynced:
+            if chosen.random() < kept:
+                change.do(content)
+            elif kept and chosen.random() < 0.5:
+                for piece in change.torn(chosen):
+                    piece.do(content)
+        return bytes(content)
+
+
+class Disk(apsw.VFS):
+    """All files that SQLite opens while it is plugged in; see `plugged_in`.
+
+    Attributes:
+        is_off: Whether the power has been cut. Programs go on as if it had not; what they do
+            counts no more.
+    """
+
+    def __init__(self, seed: int, *, cut_after: int | None = None, keeps: bool = True) -> None:
+        """Make a disk.
+
+        Args:
+            seed: Decides what a cut leaves of what was not synced.
+            cut_after: The power is cut before so many changes (writes, truncations, syncs and
+                deletions) are done; None: when `cut` is called.
+            keeps: Whether a cut leaves anything of what was not synced.
+        """
+        self._under = apsw.vfs_names()[0]
+        self._random = random.Random(seed)  # noqa: S311 - a trial can be run again
+        self._keeps = keeps
+        self._changes_left = cut_after
+        self._lock = threading.RLock()
+        self._files: dict[str, _Content] = {}
+        self._names: dict[str, _Content] = {}
+        self._unsynced_names: list[tuple[str, _Content | None]] = []
+        self._found: dict[str, bytes] | None = None
+        super().__init__(f"disk {id(self)}", self._under, makedefault=True)
+
+    @property
+    def is_off(self) -> bool:
+        return self._found is not None
+
+    def cut(self) -> None:
+        """Cut the power now, if it is on."""
+        if self._found is not None:
+            return
+        names = dict(self._names)
+        chosen = self._random
+        last = chosen.randint(0, len(self._unsynced_names)) if self._keeps else 0
+        for name, content in self._unsynced_names[:last]:
+            _set(names, name, content)
+        kept = chosen.choice((0.0, 0.5, 0.9)) if self._keeps else 0.0
+        self._found = {name: each.after_a_cut(chosen, kept) for name, each in names.items()}
+
+    def restored_to(self, folder: Path) -> None:
+        """Write what is found after the cut into a folder."""
+        assert self._found is not None
+        folder.mkdir()
+        for name, content in self._found.items():
+            path = folder / Path(name).name
+            path.touch(mode=0o600)
+            path.write_bytes(content)
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Do one change, before which the power may be cut."""
+        with self._lock:
+            if self._changes_left is not None:
+                self._changes_left -= 1
+                if self._changes_left < 0:
+                    self.cut()
+            yield
+
+    def xOpen(  # noqa: N802 - SQLite's name
+        self, name: str | apsw.URIFilename | None, flags: list[int]
+    ) -> apsw.VFSFile:
+        if name is None:
+            return apsw.VFSFile(self._under, name, flags)
+        path = name if isinstance(name, str) else name.filename()
+        with self._lock:
+            content = self._files.get(path) or self._known(path)
+            opened = _File(self, self._under, name, flags, content)
+            if path not in self._files:
+                self._files[path] = content
+                self._unsynced_names.append((path, content))
+            return opened
+
+    def xDelete(self, filename: str, syncdir: bool) -> None:  # noqa: FBT001, N802 - SQLite's
+        if not Path(filename).exists():
+            return  # SQLite does not mind, but apsw would raise what says so
+        with self.changing():
+            super().xDelete(filename, syncdir)
+            self._files.pop(filename, None)
+            self._unsynced_names.append((filename, None))
+            if syncdir:
+                self.sync_names()
+
+    def sync_names(self) -> None:
+        for name, content in self._unsynced_names:
+            _set(self._names, name, content)
+        self._unsynced_names.clear()
+
+    def _known(self, path: str) -> _Content:
+        """Return the content of a file that is not open: there before the disk, or new.
+
+        SQLite holds no lock on it, which to open and close it here would let go.
+        """
+        if not Path(path).exists():
+            return _Content()
+        content = _Content(bytearray(Path(path).read_bytes()), is_new=False)
+        self._files[path] = self._names[path] = content
+        return content
+
+
+class _File(apsw.VFSFile):
+    """A file on the disk."""
+
+    def __init__(
+        self,
+        disk: Disk,
+        under: str,
+        name: str | apsw.URIFilename,
+        flags: list[int],
+        content: _Content,
+    ) -> None:
+        super().__init__(under, name, flags)
+        self._disk = disk
+        self._content = content
+        self._is_read_only = bool(flags[1] & apsw.SQLITE_OPEN_READONLY)
+        self._syncs_folder = bool(flags[0] & _WITH_FOLDER)
+
+    def xLock(self, level: int) -> None:  # noqa: N802 - SQLite's name
+        """Lock: what is open to be read only can't be locked to be written.
+
+        To SQLite, which tries when it closes it, that is no more than if another had the lock;
+        but apsw raises everything that a file raises, except that it is busy.
+        """
+        if self._is_read_only and level == apsw.SQLITE_LOCK_EXCLUSIVE:
+            raise apsw.BusyError
+        super().xLock(level)
+
+    def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802 - SQLite's name
+        with self._disk.changing():
+            super().xWrite(data, offset)
+            self._content.unsynced.append(_Write(bytes(data), offset))
+
+    def xTruncate(self, newsize: int) -> None:  # noqa: N802 - SQLite's name
+        with self._disk.changing():
+            super().xTruncate(newsize)
+            self._content.unsynced.append(_Truncation(newsize))
+
+    def xSync(self, flags: int) -> None:  # noqa: N802 - SQLite's name
+        """Sync: the disk beside, that is; the one under it need not be waited for."""
+        del flags
+        with self._disk.changing():
+            self._content.sync()
+            if self._syncs_folder and self._content.is_new:
+                self._disk.sync_names()
+            self._content.is_new = False
+
+
+def _set(names: dict[str, _Content], name: str, content: _Content | None) -> None:
+    if content is None:
+        names.pop(name, None)
+    else:
+        names[name] = content
+
+
+@contextmanager
+def plugged_in(disk: Disk) -> Iterator[Disk]:
+    """Let SQLite open all files on a disk; cut its power at the end, if it was not before."""
+    try:
+        yield disk
+    finally:
+        disk.cut()
+        disk.unregister()

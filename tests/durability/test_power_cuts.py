@@ -1,0 +1,150 @@
+"""The power is cut while a store is written to: nothing acknowledged is lost."""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from durability.checking import Tally, check, check_all
+from durability.ledger import Ledger, Line, everything
+from durability.opening import PLAIN, opened
+from durability.power import Disk, plugged_in
+from durability.workload import Worker
+from mnemon.adapters.crypto import ring
+from mnemon.adapters.sqlite import connections
+from mnemon.errors import KeyUnavailable
+
+STORE, KEY = "memory.db", "key"
+
+CHANGES = (40, 400, 4_000)
+"""Up to how many changes on the disk come before a cut: while the store is opened, or made; some
+calls later; after the log has grown so long that it is copied into the file."""
+
+
+def write_until_off(disk: Disk, place: Path, seed: int, ledger: Ledger, *, encrypted: bool) -> None:
+    """Write, and now and then close the store and open it again, until the power is cut."""
+
+    def report(line: Line) -> None:
+        if not disk.is_off:
+            ledger.take(line)
+
+    chosen = random.Random(seed)  # noqa: S311 - a trial can be run again
+    while not disk.is_off:
+        with opened(place / STORE, key_in(place, encrypted=encrypted)) as memory:
+            worker = Worker(memory, "0", chosen.getrandbits(32), report)
+            calls = chosen.randint(1, 100)
+            while calls and not disk.is_off:
+                worker.step()
+                calls -= 1
+
+
+def cut_again_and_again(
+    folder: Path, tally: Tally, *, encrypted: bool, seed: int, cuts: int
+) -> None:
+    """Cut the power again and again, go on from what is found, and check a copy of it each time."""
+    chosen = random.Random(seed)  # noqa: S311 - the same moments in every run
+    ledger = Ledger()
+    place = folder / "0"
+    for cut in range(1, cuts + 1):
+        cut_after = chosen.randint(1, chosen.choice(CHANGES))
+        with plugged_in(Disk(chosen.getrandbits(32), cut_after=cut_after)) as disk:
+            write_until_off(disk, place, seed * 1_000 + cut, ledger, encrypted=encrypted)
+        place = found_after(disk, place, folder / str(cut))
+        copy = shutil.copytree(place, folder / "copy")
+        with opened(copy / STORE, key_in(copy, encrypted=encrypted)) as memory:
+            check(memory, ledger, tally)
+            if cut == cuts:
+                check_all(memory, ledger, tally)
+        shutil.rmtree(copy)
+
+
+def found_after(disk: Disk, place: Path, new_place: Path) -> Path:
+    """Go on in another folder, with what is found after a cut.
+
+    The key ring is a file of SQLite's, and on the disk as the store is. The key is not: it is
+    written once, and synced before anything needs it.
+    """
+    disk.restored_to(new_place)
+    if (place / KEY).exists():
+        shutil.copy2(place / KEY, new_place)
+    shutil.rmtree(place)
+    return new_place
+
+
+def key_in(place: Path, *, encrypted: bool) -> str:
+    return str(place / KEY) if encrypted else PLAIN
+
+
+@pytest.mark.parametrize(("encrypted", "seed"), [(True, 1), (False, 2)], ids=["encrypted", "plain"])
+def test_nothing_acknowledged_is_lost_to_a_power_cut(
+    tmp_path: Path, tally: Tally, *, encrypted: bool, seed: int
+) -> None:
+    cut_again_and_again(tmp_path, tally, encrypted=encrypted, seed=seed, cuts=5)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("encrypted", [True, False], ids=["encrypted", "plain"])
+@pytest.mark.parametrize("seed", range(10, 15))
+def test_nothing_acknowledged_is_lost_to_200_power_cuts(
+    tmp_path: Path, tally: Tally, *, encrypted: bool, seed: int
+) -> None:
+    cut_again_and_again(tmp_path, tally, encrypted=encrypted, seed=seed, cuts=20)
+
+
+def told_before_a_cut(folder: Path, ledger: Ledger, *, encrypted: bool) -> Path:
+    """Tell a new store a few things and cut the power at once; nothing unsynced is left."""
+    place = folder / "before"
+    disk = Disk(1, keeps=False)
+    key = key_in(place, encrypted=encrypted)
+    with plugged_in(disk), opened(place / STORE, key) as memory:
+        worker = Worker(memory, "0", 1, ledger.take)
+        for _ in range(5):
+            worker.step()
+        disk.cut()
+    return found_after(disk, place, folder / "after")
+
+
+def weakened(monkeypatch: pytest.MonkeyPatch, module: ModuleType, level: str) -> None:
+    """Let connections wait less for the disk than they do."""
+    pragmas = [re.sub("(synchronous) = .*", rf"\1 = {level}", each) for each in module._PRAGMAS]
+    assert tuple(pragmas) != module._PRAGMAS
+    monkeypatch.setattr(module, "_PRAGMAS", tuple(pragmas))
+
+
+@pytest.mark.parametrize("encrypted", [True, False], ids=["encrypted", "plain"])
+def test_a_cut_right_after_the_first_writes_loses_none(tmp_path: Path, *, encrypted: bool) -> None:
+    ledger = Ledger()
+    place = told_before_a_cut(tmp_path, ledger, encrypted=encrypted)
+    with opened(place / STORE, key_in(place, encrypted=encrypted)) as memory:
+        check(memory, ledger, Tally())
+    assert ledger.acknowledged == 5
+
+
+@pytest.mark.parametrize("level", ["NORMAL", "OFF"])
+def test_a_store_that_does_not_wait_for_the_disk_loses_what_it_acknowledged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, level: str
+) -> None:
+    """The disk forgets: the tests above can fail."""
+    weakened(monkeypatch, connections, level)
+    ledger = Ledger()
+    place = told_before_a_cut(tmp_path, ledger, encrypted=False)
+    with opened(place / STORE, PLAIN) as memory:
+        assert everything(memory) == {}
+        assert ledger.settle({}).lost
+
+
+def test_a_key_ring_that_does_not_wait_for_its_folder_loses_a_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk forgets names too: here, that the journal that would undo the key is deleted."""
+    weakened(monkeypatch, ring, "FULL")
+    place = told_before_a_cut(tmp_path, Ledger(), encrypted=True)
+    key = key_in(place, encrypted=True)
+    with opened(place / STORE, key) as memory, pytest.raises(KeyUnavailable):
+        everything(memory)
