@@ -3,7 +3,16 @@
 import pytest
 
 from mnemon.domain.memories import Origin
-from mnemon.policies.routing import EPISODIC, KINDS, PROCEDURAL, SEMANTIC, WORKING, allowed, route
+from mnemon.policies.routing import (
+    EPISODIC,
+    KINDS,
+    PROCEDURAL,
+    SEMANTIC,
+    WORKING,
+    RoutedJudging,
+    allowed,
+    route,
+)
 
 ENGLISH = {
     PROCEDURAL: [
@@ -184,3 +193,10 @@ def test_one_preference_is_enough() -> None:
 def test_the_labelled_set_is_large_enough() -> None:
     assert sum(map(len, ENGLISH.values())) >= 60
     assert sum(map(len, GERMAN.values())) >= 30
+
+
+def test_a_text_told_by_itself_is_judged_as_new() -> None:
+    judging = RoutedJudging()
+    assert judging.kind("I prefer tea.", Origin.USER) == PROCEDURAL
+    assert judging.importance("I prefer tea.") == 0.76
+    assert judging.importance("It rained.") == 0.6

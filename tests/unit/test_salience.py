@@ -7,8 +7,16 @@ import numpy as np
 import pytest
 
 from mnemon.adapters.embedders.wordpiece import WordPieceCounter
+from mnemon.policies.keeping import Weighed
 from mnemon.policies.novelty import as_novelty
-from mnemon.policies.salience import Signals, importance, is_kept, salience, signals
+from mnemon.policies.salience import (
+    KEPT_FROM,
+    SalienceKeeping,
+    Signals,
+    importance,
+    salience,
+    signals,
+)
 from mnemon.text.entities import names_something
 from mnemon.text.quantities import holds_number_or_date
 from mnemon.text.technical import holds_technical_term
@@ -50,13 +58,27 @@ def test_importance_is_as_the_golden_values_say(golden: Callable[[str], dict[str
         found = importance(novelty, salience(held))
         assert salience(held) == pytest.approx(case["salience"], abs=values["tolerance"])
         assert found == pytest.approx(case["expect"], abs=values["tolerance"])
-        assert is_kept(found) is case["stored"] or abs(found - 0.3) < 1e-9
+        assert (found >= KEPT_FROM) == case["stored"] or abs(found - KEPT_FROM) < 1e-9
 
 
 def test_what_is_exactly_at_the_threshold_is_kept() -> None:
-    assert is_kept(importance(0.5, 0.0))
-    assert is_kept(importance(0.3, 0.3))
-    assert not is_kept(importance(0.4999, 0.0))
+    assert importance(0.3, 0.3) >= KEPT_FROM
+    assert SalienceKeeping().weigh("It rained.", novelty=0.5, pieces=3).kept
+    assert not SalienceKeeping().weigh("It rained.", novelty=0.4999, pieces=3).kept
+
+
+def test_a_chunk_is_weighed_with_its_scores() -> None:
+    weighed = SalienceKeeping().weigh("I prefer tea.", novelty=1.3, pieces=4)
+    assert weighed == Weighed(novelty=1.0, salience=0.4, importance=0.76, kept=True)
+
+
+def test_known_and_dull_is_dropped() -> None:
+    weighed = SalienceKeeping().weigh("It rained again.", novelty=-0.1, pieces=4)
+    assert weighed == Weighed(novelty=0.0, salience=0.0, importance=0.0, kept=False)
+
+
+def test_the_threshold_may_be_another() -> None:
+    assert SalienceKeeping(kept_from=0.0).weigh("It rained.", novelty=0.0, pieces=3).kept
 
 
 @pytest.mark.parametrize(

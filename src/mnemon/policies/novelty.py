@@ -7,26 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
-
-
-def centroid(batches: Iterable[NDArray[np.generic]]) -> NDArray[np.float64] | None:
-    """Return the mean of an owner's embeddings, each taken at length 1; None with none.
-
-    Args:
-        batches: Embeddings as they are stored or made, shape (n, d) each, so that not all need be
-            in memory at once. Rows of zeros, texts without anything to embed, do not count.
-    """
-    total: NDArray[np.float64] | None = None
-    rows = 0
-    for batch in batches:
-        units = _units(batch)
-        sums = units.sum(axis=0)
-        total = sums if total is None else total + sums
-        rows += int(np.count_nonzero(units.any(axis=1)))
-    return total / rows if total is not None and rows else None
 
 
 def novelty(
@@ -36,7 +17,8 @@ def novelty(
 
     Args:
         vectors: Shape (n, d), a row a text. A row of zeros is at distance 1.0.
-        centre: Of the owner's active embeddings, as it stood before any of these was stored.
+        centre: Of the owner's active memories (`mnemon.policies.vectors.centroid`), as it stood
+            before any of these was stored.
     """
     if centre is None:
         return np.ones(len(vectors))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from mnemon.domain.memories import Origin
+from mnemon.policies.salience import importance, salience, signals
 from mnemon.text.signs import is_about_now, is_statement, tells_preference
 
 WORKING = "working"
@@ -30,3 +33,16 @@ def route(text: str, *, origin: Origin) -> str:
 def allowed(kind: str, origin: Origin) -> str:
     """Return the kind that a text of that origin may have: semantic instead of procedural."""
     return SEMANTIC if kind == PROCEDURAL and origin is not Origin.USER else kind
+
+
+@dataclass(frozen=True, slots=True)
+class RoutedJudging:
+    """`chunks`: the kind by routing; the importance of what is told by itself, as if all new."""
+
+    def kind(self, text: str, origin: Origin) -> str:
+        """Return the kind that `route` makes of a text."""
+        return route(text, origin=origin)
+
+    def importance(self, text: str) -> float:
+        """Return 0.6 and 0.4 of the text's salience; of technical terms only their shape counts."""
+        return importance(1.0, salience(signals(text, tokens=0)))

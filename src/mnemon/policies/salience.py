@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mnemon.policies.keeping import Weighed
 from mnemon.text.entities import names_something
 from mnemon.text.quantities import holds_number_or_date
 from mnemon.text.signs import tells_preference
@@ -70,10 +71,22 @@ def salience(held: Signals) -> float:
 
 def importance(novelty: float, salience: float) -> float:
     """Return 0.6·novelty + 0.4·salience, for each of them 0..1."""
-    # Novelty comes out of an array: a plain number is what is stored.
-    return round(_NOVELTY_SHARE * float(novelty) + _SALIENCE_SHARE * salience, _DIGITS)
+    return round(_NOVELTY_SHARE * novelty + _SALIENCE_SHARE * salience, _DIGITS)
 
 
-def is_kept(importance: float) -> bool:
-    """Tell whether a chunk of that importance is stored."""
-    return importance >= KEPT_FROM
+@dataclass(frozen=True, slots=True)
+class SalienceKeeping:
+    """`chunks`: what is new, or says something that matters.
+
+    Attributes:
+        kept_from: The least importance that is kept.
+    """
+
+    kept_from: float = KEPT_FROM
+
+    def weigh(self, text: str, *, novelty: float, pieces: int) -> Weighed:
+        """Return what a chunk is worth."""
+        new = min(max(float(novelty), 0.0), 1.0)
+        salient = salience(signals(text, tokens=pieces))
+        total = importance(new, salient)
+        return Weighed(new, salient, total, kept=total >= self.kept_from)
