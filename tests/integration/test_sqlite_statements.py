@@ -87,7 +87,7 @@ def _read_everything(snapshot: Snapshot) -> None:
     snapshot.memories(ids)
     snapshot.memories(ids, as_of=at(5))
     snapshot.by_key("k")
-    snapshot.by_content("")
+    snapshot.by_content("", dormant=True)
     states, kinds = frozenset(State), frozenset({"fact"})
     page = snapshot.page(states=states, kinds=kinds, tags=("a",), limit=1, cursor=None)
     snapshot.page(states=states, kinds=None, tags=(), limit=1, cursor=page.cursor)

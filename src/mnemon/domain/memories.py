@@ -25,6 +25,10 @@ class State(StrEnum):
     FORGOTTEN = "forgotten"
 
 
+DORMANT = frozenset({State.EXPIRED, State.FADED, State.EVICTED})
+"""Went by themselves, and may come back when they are told again."""
+
+
 class Origin(StrEnum):
     """Where a memory comes from; it decides how far it is trusted."""
 

@@ -32,6 +32,8 @@ class Scope:
         until: Only what happened, or was said, before this.
         include_compressed: Whether to take what an active summary stands for.
         include_withheld: Whether to take what is suspicious, not of the user, and not reviewed.
+        dormant: Whether to take memories too that are expired, faded or evicted, or are past
+            their time; with `as_of` it changes nothing.
     """
 
     now: datetime
@@ -43,6 +45,7 @@ class Scope:
     until: datetime | None = None
     include_compressed: bool = False
     include_withheld: bool = True
+    dormant: bool = False
 
     @property
     def at(self) -> datetime:

@@ -55,10 +55,11 @@ class Snapshot(Wordings, Conditions, Protocol):
         """Return the active memory that has this key."""
         ...
 
-    def by_content(self, content_key: str) -> list[Memory | Message]:
+    def by_content(self, content_key: str, *, dormant: bool = False) -> list[Memory | Message]:
         """Return active memories and valid messages of exactly this `content_key`.
 
-        Memories first, each group oldest first.
+        Memories first, each group oldest first. With `dormant`, memories that are expired, faded
+        or evicted are among them.
         """
         ...
 

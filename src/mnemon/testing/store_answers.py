@@ -28,6 +28,7 @@ def records(snapshot: Snapshot) -> dict[str, Any]:
         "memories then": [snapshot.memories(IDS, as_of=at(n)) for n in (0, 20, 40)],
         "by key": [snapshot.by_key(word) for word in WORDS],
         "by content": [snapshot.by_content(word) for word in WORDS],
+        "by content, dormant too": [snapshot.by_content(word, dormant=True) for word in WORDS],
         "first page": first,
         "rest": first.cursor and snapshot.page(**{**everything, "cursor": first.cursor}, limit=9),
         "tagged": snapshot.page(**{**everything, "tags": ("a",)}, limit=9, offset=1),

@@ -21,12 +21,8 @@ from mnemon.testing.store_messages import MessagesContract
 from mnemon.testing.store_records import MemoriesContract
 from mnemon.testing.store_removal import ErasureContract, RemovalContract
 from mnemon.testing.store_reviews import ReviewContract
-from mnemon.testing.store_search import (
-    ItemsContract,
-    NearnessContract,
-    PostingsContract,
-    ScopeContract,
-)
+from mnemon.testing.store_scopes import ScopeContract
+from mnemon.testing.store_search import ItemsContract, NearnessContract, PostingsContract
 from mnemon.testing.store_sharing import (
     ConcurrencyContract,
     MetaContract,

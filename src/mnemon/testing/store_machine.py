@@ -386,6 +386,7 @@ _SCOPES = (
     replace(_NOW, as_of=at(20)),
     replace(_NOW, tags=("a",), include_compressed=True),
     _NOW,
+    replace(_NOW, dormant=True),
     replace(_NOW, session_id="s1", since=at(10)),
     replace(_NOW, kinds=frozenset({"fact"}), until=at(40)),
 )

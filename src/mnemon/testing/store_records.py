@@ -197,6 +197,25 @@ class MemoriesContract:
             assert snapshot.by_content("same") == []
             assert numbers_of(snapshot.by_content("new")) == [1]
 
+    def test_by_content_can_find_what_is_dormant(self, store: Store) -> None:
+        states = [state for state in State for _ in range(2)]
+        remember(store, *(memory(n, "same", state=state) for n, state in enumerate(states)))
+        remember(store, memory(20, "old", state=State.FADED))
+        with store.write("alice") as tx:
+            tx.revise(
+                memory(20, "same", version=2, state=State.FADED, updated_at=at(30)),
+                short_entry("same", 1),
+            )
+        say(store, message(30, "same", sequence=1))
+        active, _, expired, faded, evicted, _ = (
+            [n for n, one in enumerate(states) if one is state] for state in State
+        )
+        with store.read("alice") as snapshot:
+            assert numbers_of(snapshot.by_content("same")) == [*active, 30]
+            found = numbers_of(snapshot.by_content("same", dormant=True))
+            assert found == [*active, *expired, *faded, *evicted, 20, 30]
+            assert snapshot.by_content("old", dormant=True) == []
+
     def test_a_revision_opens_a_version_and_keeps_the_old_one(self, store: Store) -> None:
         first = memory(1, "first", key="k", tags=("old",), kind="fact")
         second = replace(

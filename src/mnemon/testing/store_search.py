@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from mnemon.domain.items import Span, Trait
-from mnemon.domain.memories import EPISODE, Link, Origin, State
+from mnemon.domain.memories import EPISODE, Origin, State
 from mnemon.domain.messages import Role
 from mnemon.domain.recall import Scope
 from mnemon.errors import InvalidInput
@@ -56,12 +56,14 @@ def worded(snapshot: Snapshot, *terms: str, scope: Scope = NOW) -> list[list[int
     ]
 
 
-def _add(store: Store, *pairs: tuple[Memory, IndexEntry]) -> None:
+def added(store: Store, *pairs: tuple[Memory, IndexEntry]) -> None:
+    """Store memories with these entries."""
     with store.write("alice") as tx:
         tx.insert(pairs)
 
 
-def _said(store: Store, *pairs: tuple[Message, IndexEntry]) -> None:
+def logged(store: Store, *pairs: tuple[Message, IndexEntry]) -> None:
+    """Log messages with these entries, in the session of the first."""
     with store.write("alice") as tx:
         tx.log(pairs[0][0].session_id, pairs)
 
@@ -70,7 +72,7 @@ class NearnessContract:
     """What the port says of vectors."""
 
     def test_the_nearest_come_first_and_at_most_so_many(self, store: Store) -> None:
-        _add(
+        added(
             store,
             (memory(1), short_entry("a", 1, 3)),
             (memory(2), short_entry("b", 1, 1)),
@@ -83,14 +85,14 @@ class NearnessContract:
             assert found(snapshot, limit=0) == []
 
     def test_ties_go_to_the_lower_number(self, store: Store) -> None:
-        _add(store, *((memory(n), short_entry("x", 1, 1)) for n in (5, 3, 9, 1, 7)))
-        _add(store, (memory(2), short_entry("x", 1)), (memory(8), short_entry("x", 1)))
+        added(store, *((memory(n), short_entry("x", 1, 1)) for n in (5, 3, 9, 1, 7)))
+        added(store, (memory(2), short_entry("x", 1)), (memory(8), short_entry("x", 1)))
         with store.read("alice") as snapshot:
             assert found(snapshot) == [2, 8, 5, 3, 9, 1, 7]
             assert found(snapshot, limit=4) == [2, 8, 5, 3]
 
     def test_an_item_is_as_near_as_its_nearest_passage_and_comes_once(self, store: Store) -> None:
-        _add(
+        added(
             store,
             (memory(1), entry(passage(near=(0, 1)), passage(near=(1, 0.1)), passage(near=(1, 2)))),
             (memory(2), entry(passage(near=(1, 1)), passage(near=(1, 1)))),
@@ -100,13 +102,13 @@ class NearnessContract:
             assert found(snapshot, limit=2) == [1, 2]
 
     def test_items_without_a_vector_are_never_near(self, store: Store) -> None:
-        _add(store, (memory(1), entry(passage({"a": 1}))), (memory(2), entry()))
-        _add(store, (memory(3), entry(passage(), passage(near=(1,)))))
+        added(store, (memory(1), entry(passage({"a": 1}))), (memory(2), entry()))
+        added(store, (memory(3), entry(passage(), passage(near=(1,)))))
         with store.read("alice") as snapshot:
             assert found(snapshot) == [3]
 
     def test_a_zero_vector_is_at_right_angles_to_all(self, store: Store) -> None:
-        _add(
+        added(
             store,
             (memory(1), short_entry("a", 0)),
             (memory(2), short_entry("b", 1)),
@@ -117,7 +119,7 @@ class NearnessContract:
             assert found(snapshot, near=(0,)) == [1, 2, 3]
 
     def test_a_query_of_another_length_is_refused(self, store: Store) -> None:
-        _add(store, (memory(1), short_entry("a", 1)))
+        added(store, (memory(1), short_entry("a", 1)))
         query = np.ones(DIMENSION - 1, dtype=np.int8)
         with store.read("alice") as snapshot, pytest.raises(InvalidInput):
             snapshot.nearest(query, 1, NOW)
@@ -125,7 +127,7 @@ class NearnessContract:
     def test_similarities_are_the_cosines_of_every_passage_in_order(self, store: Store) -> None:
         rng = np.random.default_rng(7)
         rows = [tuple(row) for row in rng.normal(size=(6, DIMENSION))]
-        _add(
+        added(
             store,
             (memory(1), entry(passage(near=rows[0]), passage(near=rows[1]))),
             (memory(2), entry(passage())),
@@ -146,7 +148,7 @@ class NearnessContract:
     ) -> None:
         rng = np.random.default_rng(3)
         rows = [tuple(row) for row in rng.normal(size=(4, DIMENSION))]
-        _add(
+        added(
             store,
             (memory(1), entry(passage(near=rows[0]), passage(), passage(near=rows[1]))),
             (memory(2, kind="event"), entry(passage(near=rows[2]), passage(near=(0,)))),
@@ -169,14 +171,14 @@ class NearnessContract:
     ) -> None:
         with store.read("alice") as snapshot:
             assert snapshot.centroid(NOW) is None
-        _add(store, (memory(1), entry(passage(near=(0,)))), (memory(2), entry(passage({"a": 1}))))
+        added(store, (memory(1), entry(passage(near=(0,)))), (memory(2), entry(passage({"a": 1}))))
         say(store, message(4, sequence=1))
         with store.read("alice") as snapshot:
             assert snapshot.centroid(NOW) is None
             assert snapshot.centroid(replace(NOW, kinds=frozenset({EPISODE}))) is None
 
     def test_nothing_asked_is_nothing_answered(self, store: Store) -> None:
-        _add(store, (memory(1), short_entry("a", 1)))
+        added(store, (memory(1), short_entry("a", 1)))
         nothing = np.array([], dtype=np.int64)
         with store.read("alice") as snapshot:
             assert len(snapshot.similarities(vector(1), nothing).cosine) == 0
@@ -193,7 +195,7 @@ class PostingsContract:
     """What the port says of keywords."""
 
     def test_postings_say_where_terms_stand_and_how_often(self, store: Store) -> None:
-        _add(
+        added(
             store,
             (memory(1), entry(passage({"tea": 2, "cup": 1}), passage({"cup": 3}))),
             (memory(2), entry(passage({"pot": 1}))),
@@ -211,7 +213,7 @@ class PostingsContract:
         assert (got.total, got.mean_length) == (4, 8 / 4)
 
     def test_frequencies_count_all_valid_passages_whatever_the_scope(self, store: Store) -> None:
-        _add(
+        added(
             store,
             (memory(1), entry(passage({"tea": 1}))),
             (memory(2, kind="event"), entry(passage({"tea": 1, "x": 3}))),
@@ -246,7 +248,7 @@ class PostingsContract:
 
     @pytest.mark.parametrize("term", ["a\0b", "%", "_", "'", "é", "🙂", "x" * 300])
     def test_any_term_is_found_and_no_other(self, store: Store, term: str) -> None:
-        _add(
+        added(
             store,
             (memory(1), entry(passage({term: 1}))),
             (memory(2), entry(passage({"other": 1}))),
@@ -261,8 +263,8 @@ class ItemsContract:
     def test_items_say_what_they_are(self, store: Store) -> None:
         features = entry(passage({"a": 4}), traits=Trait.QUESTION | Trait.PLACE, words=17)
         said = message(9, sequence=4, speaker="Bob", role=Role.PARTICIPANT)
-        _said(store, (said, features))
-        _add(
+        logged(store, (said, features))
+        added(
             store,
             (memory(1, happened_at=at(-7), session_id="s1"), entry()),
             (memory(2, kind="event", origin=Origin.ASSISTANT), entry()),
@@ -383,148 +385,8 @@ class ItemsContract:
 
     def test_passages_give_span_and_tokens(self, store: Store) -> None:
         first, second = passage({"a": 1}, span=Span(0, 9)), passage({"b": 5}, span=Span(9, 12))
-        _add(store, (memory(1), entry(first, second)), (memory(2), entry()))
+        added(store, (memory(1), entry(first, second)), (memory(2), entry()))
         with store.read("alice") as snapshot:
             one, two = snapshot.numbers([record_id(1), record_id(2)], NOW)
             got = snapshot.passages(np.array([two, one]))
         assert got == [[], [(Span(0, 9), 3), (Span(9, 12), 7)]]
-
-
-class ScopeContract:
-    """What the port and `Scope` say of what a search may return."""
-
-    @pytest.fixture
-    def filled(self, store: Store) -> Store:
-        """A store with five memories and two messages that are all about tea."""
-        near = short_entry("tea", 1)
-        _add(
-            store,
-            (memory(1, tags=("a", "b")), near),
-            (memory(2, kind="event", tags=("a",), session_id="s1"), near),
-            (memory(3, expires_at=at(500)), near),
-            (memory(4, happened_at=at(700)), near),
-            (memory(5, state=State.FORGOTTEN), near),
-        )
-        _said(store, (message(6, sequence=1), near), (message(7, sequence=2), near))
-        return store
-
-    @pytest.mark.parametrize(
-        ("choice", "expected"),
-        [
-            ({}, [1, 2, 4, 6, 7]),
-            ({"now": at(499)}, [1, 2, 3, 4, 6, 7]),
-            ({"now": at(500)}, [1, 2, 4, 6, 7]),
-            ({"kinds": frozenset({"fact"})}, [1, 4]),
-            ({"kinds": frozenset({"event", EPISODE})}, [2, 6, 7]),
-            ({"kinds": frozenset({"nonsense"})}, []),
-            ({"kinds": frozenset()}, []),
-            ({"session_id": "s1"}, [2, 6, 7]),
-            ({"session_id": "s2"}, []),
-            ({"tags": ("a",)}, [1, 2]),
-            ({"tags": ("b", "a")}, [1]),
-            ({"tags": ("c",)}, []),
-            ({"since": at(6)}, [4, 6, 7]),
-            ({"until": at(6)}, [1, 2]),
-            ({"since": at(2), "until": at(7)}, [2, 6]),
-            ({"as_of": at(2)}, [1, 2]),
-            ({"as_of": at(499)}, [1, 2, 3, 4, 6, 7]),
-            ({"as_of": at(500)}, [1, 2, 4, 6, 7]),
-            ({"as_of": at(0)}, []),
-            ({"as_of": at(499), "kinds": frozenset({"fact"}), "until": at(4)}, [1, 3]),
-        ],
-    )
-    def test_a_search_returns_what_the_scope_lets_through(
-        self, filled: Store, choice: dict[str, Any], expected: list[int]
-    ) -> None:
-        scope = replace(NOW, **choice)
-        ids = [record_id(n) for n in range(1, 8)]
-        with filled.read("alice") as snapshot:
-            assert found(snapshot, scope) == expected
-            assert found(snapshot, scope, limit=2) == expected[:2]
-            assert worded(snapshot, "tea", scope=scope) == [expected]
-            passed = snapshot.numbers(ids, scope) >= 0
-        assert [n for n, kept in zip(range(1, 8), passed, strict=True) if kept] == expected
-
-    def test_what_changes_within_a_version_changes_the_scope(self, filled: Store) -> None:
-        with filled.read("alice") as snapshot:
-            assert found(snapshot, replace(NOW, tags=("c",))) == []
-        with filled.write("alice") as tx:
-            tx.amend(memory(1, kind="event", tags=("c",), session_id="s9", happened_at=at(900)))
-        with filled.read("alice") as snapshot:
-            for choice in (
-                {"tags": ("c",)},
-                {"session_id": "s9"},
-                {"since": at(900)},
-            ):
-                assert found(snapshot, replace(NOW, **choice)) == [1]
-            assert found(snapshot, replace(NOW, kinds=frozenset({"event"}))) == [1, 2]
-            assert found(snapshot, replace(NOW, tags=("a",))) == [2]
-
-    def test_what_is_open_is_found_whatever_its_writers_clock_said(self, store: Store) -> None:
-        remember(store, memory(1, updated_at=at(5_000)))
-        with store.read("alice") as snapshot:
-            assert found(snapshot) == [1]
-            assert found(snapshot, replace(NOW, as_of=at(999))) == []
-
-    def test_old_versions_are_found_as_of_their_time_only(self, store: Store) -> None:
-        remember(store, memory(1, "tea"))
-        with store.write("alice") as tx:
-            tx.revise(memory(1, "pot", version=2, updated_at=at(60)), short_entry("pot", 0, 1))
-        then = replace(NOW, as_of=at(59))
-        with store.read("alice") as snapshot:
-            assert worded(snapshot, "tea", "pot") == [[], [1]]
-            assert worded(snapshot, "tea", "pot", scope=then) == [[1], []]
-            assert len(snapshot.nearest(vector(1), 9, NOW)) == 1
-            assert len(snapshot.nearest(vector(1), 9, then)) == 1
-
-    def test_what_is_suspicious_and_not_the_users_can_be_left_out(self, store: Store) -> None:
-        """As long as nobody has reviewed it."""
-        plain = short_entry("tea", 1)
-        marked = replace(plain, features=replace(plain.features, traits=Trait.SUSPICIOUS))
-        traits = Trait.SUSPICIOUS | Trait.REVIEWED | Trait.PLACE
-        reviewed = replace(plain, features=replace(plain.features, traits=traits))
-        _add(
-            store,
-            (memory(1, origin=Origin.TOOL), plain),
-            (memory(2, origin=Origin.TOOL), marked),
-            (memory(3, origin=Origin.TOOL), reviewed),
-            (memory(4), marked),
-        )
-        said = ((5, Role.USER), (6, Role.ASSISTANT), (7, Role.PARTICIPANT))
-        for sequence, (number, role) in enumerate(said, start=1):
-            _said(store, (message(number, sequence=sequence, role=role), marked))
-        with store.read("alice") as snapshot:
-            assert found(snapshot, NOW) == [1, 2, 3, 4, 5, 6, 7]
-            scope = replace(NOW, include_withheld=False)
-            assert found(snapshot, scope) == [1, 3, 4, 5]
-            assert worded(snapshot, "tea", scope=scope) == [[1, 3, 4, 5]]
-            assert found(snapshot, replace(scope, as_of=at(50))) == [1, 3, 4, 5]
-            items = snapshot.marked(Trait.SUSPICIOUS, scope)
-            assert list(snapshot.items(items).record_id) == [record_id(n) for n in (3, 4, 5)]
-            assert len(snapshot.marked(Trait.SUSPICIOUS | Trait.PLACE, NOW)) == 6
-            assert snapshot.marked(Trait.QUESTION, NOW).tolist() == []
-
-    def test_what_an_active_summary_stands_for_is_hidden(self, store: Store) -> None:
-        remember(store, memory(1, compressed=True), memory(2, compressed=True), memory(3))
-        remember(store, memory(4, kind="summary", updated_at=at(50)))
-        with store.write("alice") as tx:
-            tx.link([Link(record_id(4), record_id(n), "summary_of") for n in (1, 3)])
-            tx.link([Link(record_id(4), record_id(2), "near")])
-        with store.read("alice") as snapshot:
-            assert found(snapshot) == [2, 3, 4]
-            assert found(snapshot, replace(NOW, include_compressed=True)) == [1, 2, 3, 4]
-            assert found(snapshot, replace(NOW, as_of=at(49))) == [1, 2, 3]
-        with store.write("alice") as tx:
-            tx.amend(memory(4, kind="summary", state=State.FORGOTTEN, updated_at=at(70)))
-        with store.read("alice") as snapshot:
-            assert found(snapshot) == [1, 2, 3]
-            assert found(snapshot, replace(NOW, as_of=at(69))) == [2, 3, 4]
-
-    def test_a_link_alone_reaches_the_next_search(self, store: Store) -> None:
-        remember(store, memory(1, compressed=True), memory(2))
-        with store.read("alice") as snapshot:
-            assert found(snapshot) == [1, 2]
-        with store.write("alice") as tx:
-            tx.link([Link(record_id(2), record_id(1), "summary_of")])
-        with store.read("alice") as snapshot:
-            assert found(snapshot) == [2]

@@ -62,6 +62,7 @@ scopes = st.builds(
     until=st.none() | times,
     include_compressed=st.booleans(),
     include_withheld=st.booleans(),
+    dormant=st.booleans(),
 )
 owners = st.sampled_from(OWNERS)
 memories = st.builds(

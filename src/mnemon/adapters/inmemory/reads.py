@@ -52,12 +52,13 @@ class Records:
         keyed = (m for m in self._all() if m.key == key and m.state is State.ACTIVE)
         return next(keyed, None)
 
-    def by_content(self, content_key: str) -> list[Memory | Message]:
+    def by_content(self, content_key: str, *, dormant: bool = False) -> list[Memory | Message]:
         """See the port."""
         same = [
             (item.kind is None, item.record_id)
             for item in self._state.items.values()
-            if item.content_key == content_key and item.valid_to == NEVER
+            if item.content_key == content_key
+            and (item.valid_to == NEVER or (dormant and self._state.is_dormant(item)))
         ]
         memories = [memory for memory in self._all() if (False, memory.id) in same]
         return [

@@ -162,12 +162,20 @@ class Search:
         as_of = micros_or_none(scope.as_of)
         return [item for item in self._searched.items.values() if item.is_valid(as_of)]
 
+    def _living(self, scope: Scope) -> list[Item]:
+        """Return what is valid or, where the scope takes that too, dormant."""
+        if not scope.dormant or scope.as_of is not None:
+            return self._valid(scope)
+        items = self._searched.items.values()
+        return [i for i in items if i.is_valid(None) or self._searched.is_dormant(i)]
+
     def _in_scope(self, scope: Scope) -> list[Item]:
         session = _session_number(self._searched, scope)
+        dormant = scope.dormant and scope.as_of is None
         return [
             item
-            for item in self._valid(scope)
-            if item.expires_at > micros(scope.at)
+            for item in self._living(scope)
+            if (dormant or item.expires_at > micros(scope.at))
             and (scope.kinds is None or item.shown_kind in scope.kinds)
             and (scope.session_id is None or item.session == session)
             and item.tags.issuperset(scope.tags)

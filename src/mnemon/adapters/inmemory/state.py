@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from mnemon.adapters.sql.values import NEVER
-from mnemon.domain.memories import EPISODE
+from mnemon.domain.memories import DORMANT, EPISODE
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -94,6 +94,11 @@ class OwnerState:
     participants: dict[tuple[str | None, Role], int] = field(default_factory=dict)
     links: dict[Link, None] = field(default_factory=dict)
     events: tuple[Event, ...] = ()
+
+    def is_dormant(self, item: Item) -> bool:
+        """Whether an item is of the newest version of a memory that is dormant."""
+        latest = self.memories.get(item.record_id, ())[-1:]
+        return any(one.item == item.number and one.memory.state in DORMANT for one in latest)
 
     def copy(self) -> OwnerState:
         """Return a state that can be changed without changing this one."""

@@ -38,6 +38,7 @@ class ItemColumns:
     access_count: Column
     used_at: Column
     updated_at: Column
+    dormant: Column
 
 
 ITEM_TYPES: dict[str, str] = {
@@ -65,6 +66,7 @@ ITEM_TYPES: dict[str, str] = {
     "access_count": "i8",
     "used_at": "i8",
     "updated_at": "i8",
+    "dormant": "?",
 }
 CHANGEABLE = ("kind", "session", "role", "at", "valid_to", "expires_at", "compressed")
 

@@ -66,7 +66,7 @@ class IndexSource(Protocol):
         """Return how memories that changed after that revision have been used.
 
         Columns: item (of every version), importance, access count, last use or creation, last
-        update.
+        update, whether it is the newest version of a dormant memory.
         """
         ...
 
@@ -276,7 +276,7 @@ def _with_written(index: OwnerIndex, source: IndexSource, stamp: Stamp) -> Owner
 def _with_uses(index: OwnerIndex, rows: Sequence[Row]) -> OwnerIndex:
     numbers, *uses = zip(*rows, strict=True)
     places = index.rows(np.array(numbers, dtype=np.int64))
-    names = ("importance", "access_count", "used_at", "updated_at")
+    names = ("importance", "access_count", "used_at", "updated_at", "dormant")
     columns = {
         name: getattr(index.items, name).replaced(places, np.array(use, dtype=ITEM_TYPES[name]))
         for name, use in zip(names, uses, strict=True)
@@ -306,6 +306,7 @@ def _with_new(index: OwnerIndex, source: IndexSource) -> OwnerIndex:
     items["importance"] = np.ones(len(items["number"]))
     items["access_count"] = np.zeros(len(items["number"]), dtype=np.int64)
     items["used_at"] = items["updated_at"] = items["at"]
+    items["dormant"] = np.zeros(len(items["number"]), dtype=np.bool_)
     with_vector = vectors["item"] - before if vectors else np.empty(0, dtype=np.int64)
     counts = _counts(with_vector, len(items["number"]))
     items["first_vector"], items["vectors"] = _ranges(counts, len(index.vectors.item.view))

@@ -39,15 +39,21 @@ def valid_at(index: OwnerIndex, scope: Scope) -> Bools | None:
 def in_scope(index: OwnerIndex, scope: Scope, source: IndexSource) -> Bools | None:
     """Return which items a search in the scope may return."""
     mask = valid_at(index, scope)
+    if mask is not None and _takes_dormant(scope):
+        mask = mask | index.items.dormant.view
     for part in _parts(index, scope, source):
         mask = part if mask is None else mask & part
     return mask
 
 
+def _takes_dormant(scope: Scope) -> bool:
+    return scope.dormant and scope.as_of is None
+
+
 def _parts(index: OwnerIndex, scope: Scope, source: IndexSource) -> Iterator[Bools]:
     items = index.items
     at = micros(scope.at)
-    if index.now.first_expiry <= at:
+    if index.now.first_expiry <= at and not _takes_dormant(scope):
         yield items.expires_at.view > at
     if scope.kinds is not None:
         codes = [index.lineage.codes[kind] for kind in scope.kinds if kind in index.lineage.codes]

@@ -9,6 +9,7 @@ import numpy as np
 
 from mnemon.adapters.sql.values import NEVER, find_ids, unpack_id
 from mnemon.adapters.sqlite.owner_row import stored_dimension
+from mnemon.adapters.sqlite.schema import DORMANT_STATES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,10 +33,10 @@ _ITEMS_OF = " UNION ALL ".join(
 )
 _USES = " UNION ALL ".join(
     "SELECT r.item, m.importance, m.access_count, coalesce(m.accessed_at, m.created_at),"
-    " m.updated_at"
+    f" m.updated_at, {is_dormant}"
     f" FROM memories AS m INDEXED BY memories_changed CROSS JOIN {table} AS r"
     " ON r.owner_id = m.owner_id AND r.id = m.id WHERE m.owner_id = ?1 AND m.changed > ?2"
-    for table in ("memories", "versions")
+    for table, is_dormant in (("memories", f"m.state IN ({DORMANT_STATES})"), ("versions", "0"))
 )
 _POSTINGS = (
     "SELECT w.rowid - 1, t.item, t.part, t.tf FROM carray(?1) AS w CROSS JOIN terms AS t"

@@ -23,6 +23,7 @@ from mnemon.adapters.sql.values import (
 )
 from mnemon.adapters.sqlite.conditions import Conditions
 from mnemon.adapters.sqlite.owner_row import stored_dimension
+from mnemon.adapters.sqlite.schema import DORMANT_STATES
 from mnemon.domain.memories import History as MemoryHistory
 from mnemon.domain.memories import Memory, Page, State, Version
 from mnemon.domain.messages import Message
@@ -47,6 +48,15 @@ _BY_ID = _MEMORIES.format(
 )
 _OLD_BY_ID = _MEMORIES.format(
     source="carray(?) AS w CROSS JOIN versions AS m ON m.owner_id = ? AND m.id = w.value"
+)
+_SAME = (
+    "SELECT record_id, kind IS NOT NULL FROM items INDEXED BY items_content"
+    " WHERE owner_id = ? AND content = ? AND valid_to IS NULL"
+)
+_SAME_DORMANT = (
+    "SELECT m.id FROM items AS i INDEXED BY items_content CROSS JOIN memories AS m"
+    " ON m.owner_id = i.owner_id AND m.id = i.record_id AND m.item = i.item"
+    f" WHERE i.owner_id = ? AND i.content = ? AND m.state IN ({DORMANT_STATES})"
 )
 _DERIVED = (
     "SELECT d.source_id, "
@@ -84,14 +94,14 @@ class Records(Conditions):
         )
         return memory_of(self._sealing, row) if row else None
 
-    def by_content(self, content_key: str) -> list[Memory | Message]:
+    def by_content(self, content_key: str, *, dormant: bool = False) -> list[Memory | Message]:
         """See the port."""
-        rows = self._connection.rows(
-            "SELECT record_id, kind IS NOT NULL FROM items INDEXED BY items_content"
-            " WHERE owner_id = ? AND content = ? AND valid_to IS NULL ORDER BY item",
-            (self._owner, self._sealing.digest("content", content_key)),
-        )
-        memories = self._memories_packed([packed for packed, is_memory in rows if is_memory])
+        values = (self._owner, self._sealing.digest("content", content_key))
+        rows = self._connection.rows(_SAME, values)
+        ids = [packed for packed, is_memory in rows if is_memory]
+        if dormant:
+            ids += [packed for (packed,) in self._connection.rows(_SAME_DORMANT, values)]
+        memories = self._memories_packed(ids)
         messages = self._picked([packed for packed, is_memory in rows if not is_memory])
         return [*sorted(memories, key=lambda memory: (memory.created_at, memory.id)), *messages]
 

@@ -7,8 +7,13 @@ columns say so; digests stand beside what must be found by equality.
 
 from __future__ import annotations
 
+from mnemon.domain.memories import DORMANT
+
 APPLICATION_ID = 0x4D6E656D
 """Marks a file as ours in SQLite's header: "Mnem"."""
+
+DORMANT_STATES = ", ".join(f"'{state.value}'" for state in sorted(DORMANT))
+"""As a statement lists them."""
 
 _FIRST = """
 -- Facts about the whole store: cipher, store_id and key_check (where it has keys), embedder,
@@ -207,7 +212,7 @@ CREATE TABLE items (
   PRIMARY KEY (owner_id, item)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX items_changed ON items (owner_id, changed);
-CREATE INDEX items_content ON items (owner_id, content) WHERE valid_to IS NULL;
+CREATE INDEX items_content ON items (owner_id, content);
 CREATE INDEX items_compressed ON items (owner_id, record_id) WHERE compressed = 1;
 
 -- length: in terms. vector: int8, as sqlite-vec's functions read it; with encryption, hidden.
