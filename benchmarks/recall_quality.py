@@ -219,8 +219,10 @@ def candidates(
         at=of.at[rows],
         traits=of.traits[rows],
         words=of.words[rows],
+        importance=np.ones(len(rows)),
         strength=np.ones(len(rows)),
         freshness=np.zeros(len(rows)),
+        held=np.zeros(len(rows), dtype=np.int64),
     )
 
 

@@ -41,8 +41,10 @@ rows = st.fixed_dictionaries(
         "at": st.integers(-(10**15), 3 * 10**15),
         "traits": traits,
         "words": st.integers(0, 5_000),
+        "importance": st.floats(0, 1),
         "strength": st.floats(0, 1),
         "freshness": st.floats(0, 1),
+        "held": st.integers(0, 9),
     }
 )
 tables = st.lists(rows, max_size=30)
@@ -75,7 +77,7 @@ def columns(table: list[dict[str, Any]]) -> Candidates:
             values[column.name] = cells
         elif column.name == "is_memory":
             values[column.name] = np.array(cells, dtype=bool)
-        elif column.name in FLOATS | {"strength", "freshness"}:
+        elif column.name in FLOATS | {"importance", "strength", "freshness"}:
             values[column.name] = np.array(cells, dtype=np.float64)
         else:
             values[column.name] = np.array(cells, dtype=np.int64)

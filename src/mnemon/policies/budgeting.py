@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 PROMPT_FACTOR = 1.1
 """Word pieces of the local tokenizer to tokens of a chat model: a tenth more, to be safe."""
@@ -11,3 +15,17 @@ PROMPT_FACTOR = 1.1
 def prompt_tokens(pieces: int) -> int:
     """Return what that many word pieces cost in a prompt."""
     return math.ceil(pieces * PROMPT_FACTOR)
+
+
+def taken(costs: Sequence[int], budget: int, limit: int | None = None) -> list[int]:
+    """Return the places of what is taken, in order, at most `limit`, until the budget is spent.
+
+    What does not fit is skipped, not cut, and the next is tried.
+    """
+    places: list[int] = []
+    left = budget
+    for place, cost in enumerate(costs):
+        if cost <= left and (limit is None or len(places) < limit):
+            places.append(place)
+            left -= cost
+    return places

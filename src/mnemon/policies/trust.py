@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-OWN_KINDS = frozenset({"identity", "preference", "correction"})
+OWN_KINDS = frozenset({"identity", "personal", "preference", "correction", "procedural"})
 """What only a person can say of themselves; what an assistant or an import says is a claim."""
 
 _OUTSIDE = frozenset({Origin.TOOL, Origin.DOCUMENT})

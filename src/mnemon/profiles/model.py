@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mnemon.policies.keeping import Keeping
     from mnemon.policies.learning import Learning
     from mnemon.policies.merging import Merging
-    from mnemon.policies.ranking.model import Ranking
+    from mnemon.policies.ranking.model import Ranking, Reranking
     from mnemon.policies.rendering.model import Rendering
 
 
@@ -48,6 +48,10 @@ class Profile:
             results (rounded up).
         context_kinds: The only kinds that are put in a prompt; None: all.
         passing: The kind that memories of a kind become when their session ends.
+        limit: How many results where that is not said; None: of recall as many as the configuration
+            says, in a prompt as many as fit.
+        folds: Whether of results that say the same only one is returned.
+        reranking: What a reranker's word counts for, where there is one; None: it is not asked.
         compares_text: Whether a keyword search that finds nothing looks for the words as parts
             of keys and contents.
         decay_every_hours: How often stored strengths are computed anew.
@@ -76,5 +80,8 @@ class Profile:
     first_kinds: frozenset[str] = frozenset()
     context_kinds: frozenset[str] | None = None
     passing: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    limit: int | None = None
+    folds: bool = False
+    reranking: Reranking | None = None
     compares_text: bool = False
     decay_every_hours: float = 24.0

@@ -57,4 +57,5 @@ def standard(
         forgetting=Ebbinghaus(decay_factor, fadings),
         rendering=SectionedRendering(HEADINGS),
         episodes=True,
+        folds=True,
     )

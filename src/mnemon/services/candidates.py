@@ -156,7 +156,8 @@ def _found(
     previous = snapshot.neighbours(numbers, -1, scope)
     before = _columns_of(snapshot, previous)
     nearness = _nearness(snapshot, numbers, vector, scope)
-    strength, fresh = _vitality(profile, items, snapshot.uses(numbers), scope)
+    uses = snapshot.uses(numbers)
+    strength, fresh = _vitality(profile, items, uses, scope)
     candidates = Candidates(
         similarity=nearness.soft,
         best_similarity=nearness.top,
@@ -174,8 +175,10 @@ def _found(
         at=items.at,
         traits=items.traits,
         words=items.words,
+        importance=uses.importance,
         strength=strength,
         freshness=fresh,
+        held=np.zeros(len(numbers), dtype=np.int64),
     )
     exact = np.isin(numbers, same)
     return Found(numbers, items, candidates, exact, keywords, nearness.part, scope.as_of)

@@ -16,6 +16,7 @@ from mnemon.errors import InvalidInput
 from mnemon.policies import arguments
 from mnemon.policies.budgeting import prompt_tokens
 from mnemon.policies.folding import sentence_keys
+from mnemon.policies.ranking.selection import in_order
 from mnemon.services.candidates import Found, search
 from mnemon.services.screening import screened
 
@@ -248,7 +249,7 @@ class _Choice:
 
 def _choose(snapshot: Snapshot, found: Found, scores: Scores, request: Request) -> _Choice:
     """Take the best that fit, folding what another result says already."""
-    order = np.lexsort((found.numbers, -scores.total, ~found.exact)).tolist()
+    order = in_order(found.numbers, scores.total, found.exact)
     choice = _Choice(found, scores, request)
     read = 0
     while read < len(order) and not choice.is_full:

@@ -35,8 +35,10 @@ def candidates(rows: int, **columns: Any) -> Candidates:
         "at": np.zeros(rows, dtype=np.int64),
         "traits": np.zeros(rows, dtype=np.int64),
         "words": np.full(rows, 10),
+        "importance": np.full(rows, 0.5),
         "strength": np.full(rows, 0.5),
         "freshness": np.full(rows, 0.5),
+        "held": np.zeros(rows, dtype=np.int64),
     }
     return Candidates(**(values | columns))
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from mnemon.domain.messages import Participant, Role
@@ -23,6 +24,7 @@ class Query:
         text: As it was asked.
         dense_text: What to embed of it; empty: nothing to embed.
         terms: What to search for by keyword, analysed, without duplicates.
+        words: What to look for as parts of words where keyword search finds nothing, as written.
         cues: What a ranking noticed in it, for its own `score`.
     """
 
@@ -30,6 +32,7 @@ class Query:
     dense_text: str
     terms: tuple[str, ...]
     cues: object = None
+    words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +57,10 @@ class Candidates:
         at: When it was said or happened, microseconds since 1970, UTC.
         traits: Bits of `Trait`.
         words: Word count.
+        importance: 0..1, as judged when it was stored; for a message 1.
         strength: 0..1; for a message 1.
         freshness: 0..1; for a message by when it was said.
+        held: How many of the query's words it holds as parts; 0 where they were not looked for.
     """
 
     similarity: NDArray[np.float64]
@@ -74,8 +79,10 @@ class Candidates:
     at: NDArray[np.int64]
     traits: NDArray[np.int64]
     words: NDArray[np.int64]
+    importance: NDArray[np.float64]
     strength: NDArray[np.float64]
     freshness: NDArray[np.float64]
+    held: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +98,12 @@ class Scores:
     total: NDArray[np.float64]
     parts: Mapping[str, NDArray[np.float64]]
     kept: NDArray[np.bool_]
+
+
+def summed(parts: Mapping[str, NDArray[np.float64]], kept: NDArray[np.bool_]) -> Scores:
+    """Return the scores whose totals are the sums of these parts; there is at least one."""
+    total: NDArray[np.float64] = np.sum(list(parts.values()), axis=0)
+    return Scores(total, parts, kept)
 
 
 class PostingColumns(Protocol):
@@ -150,4 +163,16 @@ class Ranking(Protocol):
 
     def score(self, query: Query, candidates: Candidates) -> Scores:
         """Return what each candidate is worth to the query. Empty in, empty out."""
+        ...
+
+
+class Reranking(Protocol):
+    """A way to take a reranker's word for how relevant candidates are. Pure."""
+
+    def reranked(self, scores: Scores, given: NDArray[np.float64]) -> Scores:
+        """Return the scores of candidates with a reranker's, shape (n,), in their place."""
+        ...
+
+    def blended(self, candidates: Candidates) -> Scores:
+        """Return what candidates are worth where no reranker can be had."""
         ...

@@ -26,6 +26,22 @@ def best(scores: NDArray[np.float64], numbers: NDArray[np.int64], limit: int) ->
     return places[order[:limit]]
 
 
+def in_order(
+    numbers: NDArray[np.int64], scores: NDArray[np.float64], *before: NDArray[np.bool_]
+) -> list[int]:
+    """Return all places, the highest score first; ties to the lower number.
+
+    Args:
+        numbers: Of the items, shape (n,).
+        scores: Theirs, shape (n,).
+        before: What goes before any score, the strongest first, shape (n,) each.
+    """
+    order: list[int] = np.lexsort(
+        (numbers, -scores, *(~flags for flags in reversed(before)))
+    ).tolist()
+    return order
+
+
 def distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the different numbers, ascending.
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mnemon.domain.memories import Memory, Origin
+from mnemon.domain.memories import Memory
 from mnemon.domain.messages import Message
 from mnemon.policies.rendering.defusing import defuse, fenced
+from mnemon.policies.rendering.lines import CLAIMS
 from mnemon.policies.trust import is_claim
 
 if TYPE_CHECKING:
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
 
 OPENING = "<memory>"
 CLOSING = "</memory>"
-
-CLAIMS = {Origin.ASSISTANT: " (noted by the assistant)", Origin.IMPORT: " (imported)"}
-"""What stands behind a memory that says of the user what the user did not say; it comes last."""
 
 
 @dataclass(frozen=True, slots=True)

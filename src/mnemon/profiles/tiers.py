@@ -1,0 +1,55 @@
+"""`tiers`: a log, facts, summaries, and one living base document, in two cascades."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from mnemon.policies.forgetting import Unfading
+from mnemon.policies.judging import FixedJudging
+from mnemon.policies.learning import NothingLearned
+from mnemon.policies.ranking.cosine import LEAST_SIMILARITY, CosineRanking
+from mnemon.policies.rendering.tiers import LayeredRendering
+from mnemon.policies.sameness import DUPLICATE_DISTANCE, NearestReplaced
+from mnemon.profiles.model import Profile
+
+RETRIEVAL_TOP_K = 5
+
+STANDARD_KINDS = {
+    "personal": "identity",
+    "preference": "preference",
+    "knowledge": "fact",
+    "event": "event",
+}
+
+OWN_KINDS = {
+    "identity": "personal",
+    "preference": "preference",
+    "fact": "knowledge",
+    "event": "event",
+    "correction": "knowledge",
+    "project": "knowledge",
+    "context": "knowledge",
+    "tool_result": "knowledge",
+    "summary": "knowledge",
+}
+
+
+def tiers(
+    retrieval_top_k: int = RETRIEVAL_TOP_K,
+    retrieval_min_similarity: float = LEAST_SIMILARITY,
+    duplicate_distance_threshold: float = DUPLICATE_DISTANCE,
+) -> Profile:
+    """Return the profile, with its source's own numbers under their own names."""
+    return Profile(
+        name="tiers",
+        kinds=tuple(STANDARD_KINDS),
+        standard_kinds=MappingProxyType(STANDARD_KINDS),
+        own_kinds=MappingProxyType(OWN_KINDS),
+        judging=FixedJudging("knowledge"),
+        learning=NothingLearned(),
+        merging=NearestReplaced(duplicate_distance_threshold),
+        ranking=CosineRanking(least_similarity=retrieval_min_similarity),
+        forgetting=Unfading(),
+        rendering=LayeredRendering(),
+        limit=retrieval_top_k,
+    )

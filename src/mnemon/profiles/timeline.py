@@ -1,0 +1,56 @@
+"""`timeline`: keyed knowledge and a timeline of compressed history, found by keywords alone."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from types import MappingProxyType
+
+from mnemon.policies.forgetting import Unfading
+from mnemon.policies.judging import FixedJudging
+from mnemon.policies.learning import NothingLearned
+from mnemon.policies.ranking.keyword import KeywordRanking
+from mnemon.policies.rendering.timeline import KeyedRendering
+from mnemon.policies.sameness import KeyedOnly
+from mnemon.profiles.model import Profile
+
+RECALL_LIMIT = 5
+TIMELINE_RETENTION_DAYS = 90
+IMPORTANCE = 0.5
+
+STANDARD_KINDS = {"knowledge": "fact", "timeline": "summary"}
+
+OWN_KINDS = {
+    "fact": "knowledge",
+    "summary": "timeline",
+    "correction": "knowledge",
+    "identity": "knowledge",
+    "preference": "knowledge",
+    "project": "knowledge",
+    "event": "knowledge",
+    "context": "knowledge",
+    "tool_result": "knowledge",
+}
+
+
+def timeline(
+    recall_limit: int = RECALL_LIMIT, timeline_retention_days: int = TIMELINE_RETENTION_DAYS
+) -> Profile:
+    """Return the profile, with its source's own numbers under their own names."""
+    return Profile(
+        name="timeline",
+        kinds=tuple(STANDARD_KINDS),
+        standard_kinds=MappingProxyType(STANDARD_KINDS),
+        own_kinds=MappingProxyType(OWN_KINDS),
+        judging=FixedJudging("knowledge", IMPORTANCE),
+        learning=NothingLearned(),
+        merging=KeyedOnly(),
+        ranking=KeywordRanking(),
+        forgetting=Unfading(),
+        rendering=KeyedRendering(),
+        vectors=False,
+        keyed=frozenset({"knowledge"}),
+        lasting=MappingProxyType({"timeline": timedelta(days=timeline_retention_days)}),
+        context_kinds=frozenset({"knowledge"}),
+        limit=recall_limit,
+        compares_text=True,
+    )

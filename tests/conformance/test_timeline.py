@@ -1,0 +1,172 @@
+"""The rules of profile `timeline`, at its source's own numbers."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemon.policies.merging import Candidate, Insert
+from mnemon.policies.ranking.keyword import words_of
+from mnemon.policies.rendering.model import Material
+from mnemon.policies.triggers import Consolidating
+from mnemon.profiles.timeline import timeline
+from mnemon.testing.builders import memory
+from samples import Golden, candidates, recalled, shown, words
+
+TIMELINE = timeline()
+NOW = datetime(2026, 5, 7, tzinfo=UTC)
+QUERY = TIMELINE.ranking.prepare("rust projects", (), NOW)
+
+TRIGGERS = [
+    # window, tokens, turns, idle minutes, new messages, what fires
+    (8000, 4000, 2, 9.9, 1, []),
+    (8000, 4001, 0, 0.0, 1, ["tokens"]),
+    (8000, 0, 3, 0.0, 1, ["turns"]),
+    (8000, 0, 0, 10.0, 1, ["idle"]),
+    (8000, 4001, 3, 10.0, 1, ["tokens", "turns", "idle"]),
+    (8000, 4001, 3, 10.0, 0, []),
+]
+
+
+@pytest.mark.parametrize(("window", "tokens", "turns", "idle", "new", "expected"), TRIGGERS)
+def test_compression_fires_over_half_the_window_from_3_turns_or_10_idle_minutes(
+    window: int, tokens: int, turns: int, idle: float, new: int, expected: list[str]
+) -> None:
+    fired = Consolidating().fired(
+        tokens=tokens, context_window=window, turns=turns, idle_minutes=idle, new=new
+    )
+    assert list(fired) == expected
+
+
+def test_triggers_fire_as_the_golden_values_say(golden: Golden) -> None:
+    for case in golden("timeline_triggers.json")["cases"]:
+        fired = Consolidating().fired(
+            tokens=case["tokens"],
+            context_window=case["context_window"],
+            turns=case["turns_since_consolidation"],
+            idle_minutes=case["idle_minutes"],
+            new=int(case["has_messages"]),
+        )
+        assert list(fired) == case["expect"], case
+
+
+def test_a_memory_is_knowledge_under_a_key_or_an_entry_of_the_timeline() -> None:
+    assert set(TIMELINE.kinds) == {"knowledge", "timeline"}
+    assert TIMELINE.keyed == {"knowledge"}
+
+
+def test_importance_is_a_half_unless_given() -> None:
+    assert TIMELINE.judging.importance("I always prefer Rust!") == 0.5
+
+
+def test_the_same_words_under_another_key_are_another_memory() -> None:
+    known = memory(1, "User prefers Rust", key="language")
+    again = Candidate("User prefers Rust", "knowledge", 0.5, key="project_language")
+    assert TIMELINE.merging.decide(again, [known], None) == Insert()
+
+
+def test_entries_of_the_timeline_last_90_days_and_knowledge_for_good() -> None:
+    assert TIMELINE.lasting == {"timeline": timedelta(days=90)}
+
+
+def test_nothing_is_ever_embedded() -> None:
+    assert not TIMELINE.vectors
+    assert QUERY.dense_text == ""
+
+
+def test_bm25_alone_orders_what_is_found() -> None:
+    found = candidates(
+        3, text=[2.0, 0.0, 3.0], best_similarity=[1.0, 1.0, 0.0], importance=[1.0, 1.0, 0.0]
+    )
+    scores = TIMELINE.ranking.score(QUERY, found)
+    assert scores.total.tolist() == [2.0, 0.0, 3.0]
+    assert scores.kept.tolist() == [True, False, True]
+
+
+def test_what_only_holds_the_words_as_parts_is_ordered_by_how_many_then_newest() -> None:
+    assert TIMELINE.compares_text
+    found = candidates(4, held=[1, 2, 1, 0], at=[10, 20, 30, 40])
+    scores = TIMELINE.ranking.score(QUERY, found)
+    assert np.argsort(-scores.total)[:3].tolist() == [1, 2, 0]
+    assert scores.kept.tolist() == [True, True, True, False]
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 4), st.integers(-(10**15), 3 * 10**15)), min_size=1, max_size=20
+    )
+)
+def test_newness_only_decides_between_equals(rows: list[tuple[int, int]]) -> None:
+    found = candidates(len(rows), held=[held for held, _ in rows], at=[at for _, at in rows])
+    total = TIMELINE.ranking.score(QUERY, found).total.tolist()
+    by_score = [row for _, row in sorted(zip(total, rows, strict=True))]
+    assert by_score == sorted(rows)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("What is the user_language_pref?", ("user_language_pref",)),
+        ("50% of (Rust)", ("50%", "rust")),
+        ("%", ("%",)),
+        ("_", ("_",)),
+        ("who is it", ("who", "is", "it")),
+        ("?!", ("?!",)),
+        ("Rust rust RUST", ("rust",)),
+        ("", ()),
+    ],
+)
+def test_the_words_of_a_query_are_taken_literally(query: str, expected: tuple[str, ...]) -> None:
+    assert words_of(query) == expected
+
+
+RENDERINGS = [
+    {
+        "memories": [
+            {"kind": "knowledge", "key": "user_workflow", "content": "User prefers TDD"},
+            {"kind": "timeline", "content": "[2026-05-07 14:30] Discussed tokio"},
+        ],
+        "expect": "## Memory Context\n\n- user_workflow: User prefers TDD\n"
+        "- [2026-05-07 14:30] Discussed tokio",
+    },
+    {"memories": [], "expect": ""},
+]
+
+
+@pytest.mark.parametrize("case", RENDERINGS)
+def test_a_line_is_the_key_and_the_content(case: dict[str, object]) -> None:
+    assert shown(TIMELINE.rendering, case) == case["expect"]
+
+
+def test_the_prompt_is_the_golden_one_byte_for_byte(golden: Golden) -> None:
+    for case in golden("renderings.json")["cases"]:
+        if case["profile"] == "timeline":
+            assert shown(TIMELINE.rendering, case) == case["expect"]
+
+
+def test_five_of_knowledge_are_put_in_a_prompt() -> None:
+    assert TIMELINE.context_kinds == frozenset({"knowledge"})
+    assert TIMELINE.limit == 5
+
+
+@given(st.text(max_size=60), st.text(min_size=1, max_size=20), st.integers(0, 30))
+def test_no_memory_begins_a_line_of_its_own_nor_costs_more_than_the_budget(
+    content: str, key: str, budget: int
+) -> None:
+    material = Material([recalled(content, "knowledge", key=key), recalled("b", "knowledge")])
+    text, found = TIMELINE.rendering.render(material, budget, words)
+    assert words([text])[0] <= budget
+    assert bool(text) == bool(found)
+    begun = [line for line in text.splitlines()[2:] if not line.startswith("  ")]
+    assert len(begun) == len(found)
+
+
+def test_its_kinds_have_their_kinds_in_standard_and_back() -> None:
+    assert TIMELINE.standard_kinds == {"knowledge": "fact", "timeline": "summary"}
+    assert set(TIMELINE.own_kinds.values()) == set(TIMELINE.kinds)
+    for own, standard in TIMELINE.standard_kinds.items():
+        assert TIMELINE.own_kinds[standard] == own
