@@ -32,8 +32,8 @@ class Purged:
         memories: Ids of the memories that are gone.
         messages: Ids of the messages that are gone, or lost a sentence in all their versions.
         settled: Whether the store's own logs hold nothing of it either. False where somebody
-            was reading them for too long; the next purge, or the last to close the store,
-            finishes it.
+            was reading them for too long; the next purge, or closing the store here, tries
+            again.
     """
 
     memories: tuple[str, ...]

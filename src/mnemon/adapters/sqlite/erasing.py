@@ -46,6 +46,7 @@ class OwnerErasing:
 
     _connections: Connections
     _cipher: Cipher
+    _is_unsettled = False
 
     def erase(self, owner_id: str, at: datetime) -> bool:
         """See the port."""
@@ -85,7 +86,9 @@ class OwnerErasing:
                     break
                 if scrub(path, timeout_s):
                     _log_emptied(connection)
+                    self._is_unsettled = False
                     return True
+        self._is_unsettled = True
         _log.warning("the write-ahead log is in use: what was removed is still in the files")
         return False
 

@@ -304,6 +304,9 @@ class SqliteStore(OwnerErasing, BackingUp, Examining, Mending):
     def close(self) -> None:
         """See the port."""
         self._indexes.forget()
+        if self._is_unsettled:
+            self._is_unsettled = False
+            self.settle()
         self._connections.close()
 
 
