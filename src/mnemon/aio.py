@@ -12,10 +12,11 @@ from mnemon.engine import Mnemon
 from mnemon.owner import OwnerMemory
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator
     from types import TracebackType
     from typing import Self
 
+    from mnemon.domain.ingestion import Ingested
     from mnemon.exchange.records import Record
     from mnemon.ports.backups import Restored
 
@@ -50,11 +51,11 @@ def _on_owner(
 
 
 async def _in_batches(
-    run: Callable[[Callable[[], Any]], Awaitable[Any]], start: Callable[[], Iterator[R]]
+    run: Callable[[Callable[[], Any]], Awaitable[Any]], start: Callable[[], Iterator[R]], size: int
 ) -> AsyncIterator[R]:
     """Give what an iterator gives, reading it on worker threads, a batch at a time."""
     records: Iterator[R] = await run(start)
-    while batch := await run(lambda: list(islice(records, _BATCH))):
+    while batch := await run(lambda: list(islice(records, size))):
         for record in batch:
             yield record
 
@@ -78,6 +79,7 @@ class AsyncOwnerMemory:
     learn = _on_owner(OwnerMemory.learn)
     log = _on_owner(OwnerMemory.log)
     end_session = _on_owner(OwnerMemory.end_session)
+    ingest = _on_owner(OwnerMemory.ingest)
     recall = _on_owner(OwnerMemory.recall)
     context = _on_owner(OwnerMemory.context)
     get = _on_owner(OwnerMemory.get)
@@ -96,10 +98,25 @@ class AsyncOwnerMemory:
     history = _on_owner(OwnerMemory.history)
     stats = _on_owner(OwnerMemory.stats)
     import_ = _on_owner(OwnerMemory.import_)
+    profile = _on_owner(OwnerMemory.profile)
+    kind_like = _on_owner(OwnerMemory.kind_like)
+    store_fact = _on_owner(OwnerMemory.store_fact)
+    store_preference = _on_owner(OwnerMemory.store_preference)
+    store_correction = _on_owner(OwnerMemory.store_correction)
+    search = _on_owner(OwnerMemory.search)
+    hybrid_search = _on_owner(OwnerMemory.hybrid_search)
+    retrieve_context = _on_owner(OwnerMemory.retrieve_context)
+    process_exchange = _on_owner(OwnerMemory.process_exchange)
+    memories = _on_owner(OwnerMemory.memories)
+    active_count = _on_owner(OwnerMemory.active_count)
 
     def export(self) -> AsyncIterator[Record]:
         """Give what `OwnerMemory.export` gives."""
-        return _in_batches(self._run, self._memory.export)
+        return _in_batches(self._run, self._memory.export, _BATCH)
+
+    def ingest_stream(self, pieces: Iterable[str], **options: Any) -> AsyncIterator[Ingested]:
+        """Take in a text of any length; takes what `OwnerMemory.ingest_stream` takes."""
+        return _in_batches(self._run, lambda: self._memory.ingest_stream(pieces, **options), 1)
 
 
 class AsyncMnemon:
@@ -159,6 +176,7 @@ class AsyncMnemon:
     learn = _on_engine(Mnemon.learn)
     log = _on_engine(Mnemon.log)
     end_session = _on_engine(Mnemon.end_session)
+    ingest = _on_engine(Mnemon.ingest)
     recall = _on_engine(Mnemon.recall)
     context = _on_engine(Mnemon.context)
     get = _on_engine(Mnemon.get)
@@ -177,7 +195,24 @@ class AsyncMnemon:
     history = _on_engine(Mnemon.history)
     stats = _on_engine(Mnemon.stats)
     import_ = _on_engine(Mnemon.import_)
+    profile = _on_engine(Mnemon.profile)
+    kind_like = _on_engine(Mnemon.kind_like)
+    store_fact = _on_engine(Mnemon.store_fact)
+    store_preference = _on_engine(Mnemon.store_preference)
+    store_correction = _on_engine(Mnemon.store_correction)
+    search = _on_engine(Mnemon.search)
+    hybrid_search = _on_engine(Mnemon.hybrid_search)
+    retrieve_context = _on_engine(Mnemon.retrieve_context)
+    process_exchange = _on_engine(Mnemon.process_exchange)
+    memories = _on_engine(Mnemon.memories)
+    active_count = _on_engine(Mnemon.active_count)
 
     def export(self, *, owner: str) -> AsyncIterator[Record]:
         """Give what `OwnerMemory.export` gives."""
         return self.owner(owner).export()
+
+    def ingest_stream(
+        self, pieces: Iterable[str], *, owner: str, **options: Any
+    ) -> AsyncIterator[Ingested]:
+        """Take in a text of any length; takes what `OwnerMemory.ingest_stream` takes."""
+        return self.owner(owner).ingest_stream(pieces, **options)

@@ -21,6 +21,7 @@ from mnemon.services.access import Access
 from mnemon.services.change import Changing
 from mnemon.services.context import Contexts
 from mnemon.services.indexing import Indexer
+from mnemon.services.ingest import Ingesting
 from mnemon.services.inspect import Inspecting
 from mnemon.services.keys import KeyRotation
 from mnemon.services.learn import Learning
@@ -32,6 +33,7 @@ from mnemon.services.settling import Settling
 from mnemon.services.touches import Touches
 from mnemon.services.transfer import Transferring
 from mnemon.services.verify import Verifying
+from mnemon.services.weighing import Weighing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,12 +97,14 @@ def _services(access: Access, indexer: Indexer, touches: Touches, settings: Sett
     recalling = Recalling(access, indexer, touches)
     changing = Changing(access, indexer)
     settling = Settling(access, indexer)
+    weighing = Weighing(access, indexer)
     return Services(
         remembering=Remembering(access, settling),
-        learning=Learning(access, indexer, settling, typed=settings.enable_learning),
+        learning=Learning(access, indexer, settling, weighing, typed=settings.enable_learning),
         changing=changing,
         recalling=recalling,
         contexts=Contexts(access, indexer, recalling, touches, enabled=settings.enable_rag),
+        ingesting=Ingesting(access, weighing, settling),
         inspecting=Inspecting(access),
         transferring=Transferring(access, indexer, settling),
         keys=KeyRotation(access.store, indexer),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mnemon import bootstrap
-from mnemon.owner import CONTEXT_TOP_K, DEFAULT_SESSION, TOKEN_BUDGET, TOP_K, OwnerMemory
+from mnemon.doors import OwnerDoors
+from mnemon.owner import OwnerMemory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from datetime import datetime
+    from collections.abc import Callable
     from os import PathLike
     from types import TracebackType
     from typing import Self
@@ -18,25 +18,16 @@ if TYPE_CHECKING:
 
     from mnemon.bootstrap import Parts
     from mnemon.config import Loaded
-    from mnemon.domain.memories import History, Memory, Page
-    from mnemon.domain.messages import Message, Session
-    from mnemon.domain.owners import Statistics
-    from mnemon.domain.recall import Mode, RecallResult
-    from mnemon.exchange.jsonl import Remembered
-    from mnemon.exchange.records import Record
     from mnemon.ports.backups import Restored
     from mnemon.ports.cipher import Ciphers
     from mnemon.ports.clock import Clock
     from mnemon.ports.embedder import Embedder
     from mnemon.ports.tokens import TokenCounter
-    from mnemon.services.change import Forgotten
-    from mnemon.services.learn import Learned
-    from mnemon.services.purge import Erased, Purged
-    from mnemon.services.transfer import Taken
+    from mnemon.services.purge import Erased
     from mnemon.services.verify import Report
 
 
-class Mnemon:
+class Mnemon(OwnerDoors):
     """Persistent memory for assistants and agents. Thread-safe.
 
     Every method of `OwnerMemory` is here too, with the owner named by `owner`.
@@ -229,225 +220,3 @@ class Mnemon:
     ) -> None:
         """Close it."""
         self.close()
-
-    def remember(
-        self,
-        content: str,
-        *,
-        owner: str,
-        kind: str | None = None,
-        importance: float | None = None,
-        key: str | None = None,
-        tags: Iterable[str] = (),
-        expires_in: str = "",
-        expires_at: datetime | None = None,
-        happened_at: datetime | None = None,
-        session: str | None = None,
-        origin: str = "user",
-    ) -> Memory:
-        """See `OwnerMemory.remember`."""
-        return self.owner(owner).remember(
-            content,
-            kind=kind,
-            importance=importance,
-            key=key,
-            tags=tags,
-            expires_in=expires_in,
-            expires_at=expires_at,
-            happened_at=happened_at,
-            session=session,
-            origin=origin,
-        )
-
-    def learn(
-        self,
-        user: str,
-        assistant: str | None = None,
-        *,
-        owner: str,
-        session: str = DEFAULT_SESSION,
-        at: datetime | None = None,
-    ) -> Learned:
-        """See `OwnerMemory.learn`."""
-        return self.owner(owner).learn(user, assistant, session=session, at=at)
-
-    def log(
-        self, messages: Sequence[Message], *, owner: str, session: str = DEFAULT_SESSION
-    ) -> Learned:
-        """See `OwnerMemory.log`."""
-        return self.owner(owner).log(messages, session=session)
-
-    def end_session(self, session: str, *, owner: str) -> None:
-        """See `OwnerMemory.end_session`."""
-        self.owner(owner).end_session(session)
-
-    def recall(
-        self,
-        query: str,
-        *,
-        owner: str,
-        top_k: int = TOP_K,
-        token_budget: int = TOKEN_BUDGET,
-        kinds: Iterable[str] | None = None,
-        session: str | None = None,
-        tags: Iterable[str] | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        as_of: datetime | None = None,
-        mode: Mode = "hybrid",
-        include_compressed: bool = False,
-        touch: bool = True,
-        trace: bool = False,
-    ) -> RecallResult:
-        """See `OwnerMemory.recall`."""
-        return self.owner(owner).recall(
-            query,
-            top_k=top_k,
-            token_budget=token_budget,
-            kinds=kinds,
-            session=session,
-            tags=tags,
-            since=since,
-            until=until,
-            as_of=as_of,
-            mode=mode,
-            include_compressed=include_compressed,
-            touch=touch,
-            trace=trace,
-        )
-
-    def context(
-        self,
-        query: str,
-        *,
-        owner: str,
-        token_budget: int = TOKEN_BUDGET,
-        top_k: int = CONTEXT_TOP_K,
-        kinds: Iterable[str] | None = None,
-        session: str | None = None,
-        tags: Iterable[str] | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        as_of: datetime | None = None,
-        touch: bool = True,
-    ) -> str:
-        """See `OwnerMemory.context`."""
-        return self.owner(owner).context(
-            query,
-            token_budget=token_budget,
-            top_k=top_k,
-            kinds=kinds,
-            session=session,
-            tags=tags,
-            since=since,
-            until=until,
-            as_of=as_of,
-            touch=touch,
-        )
-
-    def get(self, id: str, *, owner: str) -> Memory:
-        """See `OwnerMemory.get`."""
-        return self.owner(owner).get(id)
-
-    def message(self, id: str, *, owner: str) -> Message:
-        """See `OwnerMemory.message`."""
-        return self.owner(owner).message(id)
-
-    def messages(
-        self,
-        session: str = DEFAULT_SESSION,
-        *,
-        owner: str,
-        limit: int | None = None,
-        after: int = 0,
-    ) -> tuple[Message, ...]:
-        """See `OwnerMemory.messages`."""
-        return self.owner(owner).messages(session, limit=limit, after=after)
-
-    def sessions(self, *, owner: str) -> tuple[Session, ...]:
-        """See `OwnerMemory.sessions`."""
-        return self.owner(owner).sessions()
-
-    def list(
-        self,
-        *,
-        owner: str,
-        kind: str | None = None,
-        state: str | None = None,
-        tags: Iterable[str] = (),
-        limit: int = 50,
-        cursor: str | None = None,
-    ) -> Page:
-        """See `OwnerMemory.list`."""
-        return self.owner(owner).list(kind=kind, state=state, tags=tags, limit=limit, cursor=cursor)
-
-    def update(
-        self,
-        id: str,
-        content: str | None = None,
-        *,
-        owner: str,
-        kind: str | None = None,
-        importance: float | None = None,
-        key: str | None = None,
-        tags: Iterable[str] | None = None,
-        expires_in: str = "",
-        expires_at: datetime | None = None,
-        happened_at: datetime | None = None,
-    ) -> Memory:
-        """See `OwnerMemory.update`."""
-        return self.owner(owner).update(
-            id,
-            content,
-            kind=kind,
-            importance=importance,
-            key=key,
-            tags=tags,
-            expires_in=expires_in,
-            expires_at=expires_at,
-            happened_at=happened_at,
-        )
-
-    def supersede(self, old: str, new: str, *, owner: str) -> Memory:
-        """See `OwnerMemory.supersede`."""
-        return self.owner(owner).supersede(old, new)
-
-    def forget(self, id: str | None = None, *, owner: str, key: str | None = None) -> Forgotten:
-        """See `OwnerMemory.forget`."""
-        return self.owner(owner).forget(id, key=key)
-
-    def purge(self, id: str | None = None, *, owner: str, key: str | None = None) -> Purged:
-        """See `OwnerMemory.purge`."""
-        return self.owner(owner).purge(id, key=key)
-
-    def restore(self, id: str, *, owner: str) -> Memory | Message:
-        """See `OwnerMemory.restore`."""
-        return self.owner(owner).restore(id)
-
-    def review(self, *, owner: str) -> tuple[Memory | Message, ...]:
-        """See `OwnerMemory.review`."""
-        return self.owner(owner).review()
-
-    def approve(self, id: str, *, owner: str) -> Memory | Message:
-        """See `OwnerMemory.approve`."""
-        return self.owner(owner).approve(id)
-
-    def reject(self, id: str, *, owner: str) -> Forgotten:
-        """See `OwnerMemory.reject`."""
-        return self.owner(owner).reject(id)
-
-    def history(self, id: str, *, owner: str) -> History:
-        """See `OwnerMemory.history`."""
-        return self.owner(owner).history(id)
-
-    def stats(self, *, owner: str) -> Statistics:
-        """See `OwnerMemory.stats`."""
-        return self.owner(owner).stats()
-
-    def export(self, *, owner: str) -> Iterator[Record]:
-        """See `OwnerMemory.export`."""
-        return self.owner(owner).export()
-
-    def import_(self, records: Sequence[Record | Remembered], *, owner: str) -> Taken:
-        """See `OwnerMemory.import_`."""
-        return self.owner(owner).import_(records)

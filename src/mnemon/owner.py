@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from mnemon.domain.messages import Message, Role
 from mnemon.services.screening import screened_name
+from mnemon.shorthands import Shorthands
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
+    from mnemon.domain.ingestion import Ingested
     from mnemon.domain.memories import History, Memory, Page
     from mnemon.domain.messages import Session
     from mnemon.domain.owners import Statistics
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from mnemon.exchange.records import Record
     from mnemon.services.change import Changing, Forgotten
     from mnemon.services.context import Contexts
+    from mnemon.services.ingest import Ingesting
     from mnemon.services.inspect import Inspecting
     from mnemon.services.keys import KeyRotation
     from mnemon.services.learn import Learned, Learning
@@ -45,6 +48,7 @@ class Services:
     changing: Changing
     recalling: Recalling
     contexts: Contexts
+    ingesting: Ingesting
     inspecting: Inspecting
     transferring: Transferring
     keys: KeyRotation
@@ -53,7 +57,7 @@ class Services:
     reviewing: Reviewing
 
 
-class OwnerMemory:
+class OwnerMemory(Shorthands):
     """What one owner remembers. Thread-safe; costs nothing to make.
 
     Every method raises `StoreUnavailable` where the store can't be reached, and those that
@@ -145,6 +149,81 @@ class OwnerMemory:
             InvalidInput: A message can't be taken; the error's field says which.
         """
         return self._services.learning.log(self.owner_id, messages, session_id=session)
+
+    def ingest(
+        self,
+        text: str,
+        *,
+        kind: str | None = None,
+        session: str | None = None,
+        origin: str = "document",
+        source: str | None = None,
+        tags: Iterable[str] = (),
+        happened_at: datetime | None = None,
+    ) -> Ingested:
+        """Take in a long text, cut where its meaning is; say what was kept, what not, and why.
+
+        Args:
+            text: At most 1,000,000 characters.
+            kind: The kind of all its memories; None: judged for each chunk.
+            session: The conversation they belong to.
+            origin: user, assistant, tool, document or import.
+            source: A name of the text; its memories have the tag "source:NAME".
+            tags: Words to filter by.
+            happened_at: When it was true or said in the world.
+
+        Raises:
+            InvalidInput: An argument can't be taken; nothing was stored.
+        """
+        return self._services.ingesting.ingest(
+            self.owner_id,
+            text,
+            kind=kind,
+            session=session,
+            origin=origin,
+            source=source,
+            tags=tags,
+            happened_at=happened_at,
+        )
+
+    def ingest_stream(
+        self,
+        pieces: Iterable[str],
+        *,
+        kind: str | None = None,
+        session: str | None = None,
+        origin: str = "document",
+        source: str | None = None,
+        tags: Iterable[str] = (),
+        happened_at: datetime | None = None,
+    ) -> Iterator[Ingested]:
+        """Take in a text of any length, in bounded memory, as `ingest` does.
+
+        Gives what became of it some hundred chunks at a time, each time once they are stored. The
+        same text again adds nothing, so that one that broke off can be given again.
+
+        Args:
+            pieces: The text, in pieces of any size.
+            kind: See `ingest`, as for the rest.
+            session: See `ingest`.
+            origin: See `ingest`.
+            source: See `ingest`.
+            tags: See `ingest`.
+            happened_at: See `ingest`.
+
+        Raises:
+            InvalidInput: An argument can't be taken.
+        """
+        return self._services.ingesting.stream(
+            self.owner_id,
+            pieces,
+            kind=kind,
+            session=session,
+            origin=origin,
+            source=source,
+            tags=tags,
+            happened_at=happened_at,
+        )
 
     def end_session(self, session: str) -> None:
         """Mark a conversation as ended."""
@@ -274,6 +353,7 @@ class OwnerMemory:
         tags: Iterable[str] = (),
         limit: int = 50,
         cursor: str | None = None,
+        offset: int = 0,
     ) -> Page:
         """Return a page of memories, newest first; forgotten ones are without their words.
 
@@ -283,12 +363,19 @@ class OwnerMemory:
             tags: Only those that have all of these.
             limit: At most so many; over 1,000 is cut to 1,000.
             cursor: The `cursor` of the page before.
+            offset: How many to pass over.
 
         Raises:
             InvalidInput: An argument can't be taken.
         """
         return self._services.inspecting.page(
-            self.owner_id, kind=kind, state=state, tags=tags, limit=limit, cursor=cursor
+            self.owner_id,
+            kind=kind,
+            state=state,
+            tags=tags,
+            limit=limit,
+            cursor=cursor,
+            offset=offset,
         )
 
     def update(
@@ -398,6 +485,18 @@ class OwnerMemory:
             NotFound: There is no such memory.
         """
         return self._services.inspecting.history(self.owner_id, id)
+
+    def profile(self) -> str:
+        """Return the name of the owner's profile."""
+        return self._services.inspecting.profile(self.owner_id).name
+
+    def kind_like(self, kind: str) -> str:
+        """Return what the owner's profile calls a kind of `standard`.
+
+        Raises:
+            InvalidInput: There is no such kind.
+        """
+        return self._services.inspecting.kind_like(self.owner_id, kind)
 
     def stats(self) -> Statistics:
         """Return how much is stored."""

@@ -8,6 +8,7 @@ import pytest
 from mnemon.domain.items import Trait
 from mnemon.domain.memories import Origin
 from mnemon.policies.trust import is_claim, is_withheld, kind_for, may_hold, withheld
+from mnemon.profiles.standard import OUTSIDE_KINDS
 from mnemon.testing.builders import memory
 
 SUSPICIOUS = Trait.SUSPICIOUS
@@ -17,13 +18,13 @@ REVIEWED = Trait.SUSPICIOUS | Trait.REVIEWED
 @pytest.mark.parametrize("origin", Origin)
 def test_every_origin_may_hold_facts(origin: Origin) -> None:
     assert may_hold(origin, "fact")
-    assert kind_for(origin, "fact") == "fact"
+    assert kind_for(origin, "fact", OUTSIDE_KINDS) == "fact"
 
 
 @pytest.mark.parametrize("origin", Origin)
 def test_a_kind_that_is_not_believed_becomes_one_that_is(origin: Origin) -> None:
     for kind in ("identity", "preference", "correction"):
-        assert may_hold(origin, kind_for(origin, kind))
+        assert may_hold(origin, kind_for(origin, kind, OUTSIDE_KINDS))
 
 
 @pytest.mark.parametrize(

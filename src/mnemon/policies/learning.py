@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from mnemon.domain.memories import Origin
 from mnemon.domain.messages import Role
 from mnemon.text.cues import cue_sentences
 
@@ -31,12 +32,14 @@ class Made:
         places: Which of the messages it is made from, ascending; the first says when and where.
         kind: Its kind; None: judged by the text.
         importance: Its importance, 0..1; None: judged by the text.
+        origin: Who said it.
     """
 
     content: str
     places: tuple[int, ...]
     kind: str | None = None
     importance: float | None = None
+    origin: Origin = Origin.USER
 
 
 class Learning(Protocol):

@@ -6,18 +6,21 @@ from typing import TYPE_CHECKING
 
 from mnemon.domain.items import Trait
 from mnemon.domain.memories import Memory, Origin
+from mnemon.domain.messages import Role
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
     from numpy.typing import NDArray
 
-OWN_KINDS = frozenset({"identity", "personal", "preference", "correction", "procedural"})
+OWN_KINDS = frozenset({"identity", "preference", "correction", "personal", "procedural"})
 """What only a person can say of themselves; what an assistant or an import says is a claim."""
 
-_OUTSIDE = frozenset({Origin.TOOL, Origin.DOCUMENT})
+_USERS_ALONE = frozenset({"procedural"})
+"""What steers an assistant in every answer: nobody else may claim it."""
 
-_OTHERS_KIND = {Origin.TOOL: "tool_result"}
-"""What text from outside is taken for where its cues speak of the user; else "context"."""
+_OUTSIDE = frozenset({Origin.TOOL, Origin.DOCUMENT})
 
 
 _RANKS = {
@@ -31,6 +34,13 @@ _RANKS = {
 """Who is believed before whom. A summary is made of what is kept, by its least trusted source."""
 
 
+_BY_ROLE: Mapping[Role | None, Origin] = {
+    Role.USER: Origin.USER,
+    Role.ASSISTANT: Origin.ASSISTANT,
+    Role.TOOL: Origin.TOOL,
+}
+
+
 def is_outranked(origin: Origin, *, by: Origin) -> bool:
     """Tell whether one origin is believed less than another."""
     return _RANKS[origin] > _RANKS[by]
@@ -41,14 +51,31 @@ def least_trusted(*origins: Origin) -> Origin:
     return max(origins, key=_RANKS.__getitem__)
 
 
+def origin_of(role: Role | None) -> Origin:
+    """Return the origin of what somebody of that role says in a conversation.
+
+    Another person's words are as trusted as a document's: they tell of themselves, not of the
+    user.
+    """
+    return _BY_ROLE.get(role, Origin.DOCUMENT)
+
+
 def may_hold(origin: Origin, kind: str) -> bool:
     """Tell whether a memory of that origin may be of that kind."""
+    if kind in _USERS_ALONE:
+        return origin is Origin.USER
     return kind not in OWN_KINDS or origin not in _OUTSIDE
 
 
-def kind_for(origin: Origin, kind: str) -> str:
-    """Return the kind that a text's cues make of it, or what it is if they can't be believed."""
-    return kind if may_hold(origin, kind) else _OTHERS_KIND.get(origin, "context")
+def kind_for(origin: Origin, kind: str, outside_kinds: Mapping[Origin, str]) -> str:
+    """Return the kind that a text was judged to be, or what it is if it can't be believed.
+
+    Args:
+        origin: Who said it.
+        kind: As judged by the text alone.
+        outside_kinds: What is taken for what, by origin, where it speaks of the user.
+    """
+    return kind if may_hold(origin, kind) else outside_kinds.get(origin, kind)
 
 
 def is_claim(memory: Memory) -> bool:

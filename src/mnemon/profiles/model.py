@@ -6,10 +6,13 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from mnemon.text.chunking import Sizes
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import timedelta
 
+    from mnemon.domain.memories import Origin
     from mnemon.policies.forgetting import Forgetting
     from mnemon.policies.judging import Judging
     from mnemon.policies.keeping import Keeping
@@ -34,7 +37,10 @@ class Profile:
         ranking: How results are ordered.
         forgetting: How memories fade.
         rendering: How they are shown to a model.
+        outside_kinds: What a text from outside is taken for, by its origin, where it speaks of
+            the user as only the user can.
         keeping: What of a long text, and of a message, is worth keeping; None: all of it.
+        chunk_sizes: How large the chunks of a long text are.
         max_memory_chars: The longest memory, in characters.
         max_memory_bytes: Likewise, in bytes of UTF-8; None: no such limit.
         redacts_lines: Whether a line that holds a secret goes as a whole.
@@ -67,7 +73,9 @@ class Profile:
     rendering: Rendering
     standard_kinds: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     own_kinds: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    outside_kinds: Mapping[Origin, str] = field(default_factory=lambda: MappingProxyType({}))
     keeping: Keeping | None = None
+    chunk_sizes: Sizes = field(default_factory=Sizes)
     max_memory_chars: int = 8_000
     max_memory_bytes: int | None = None
     redacts_lines: bool = False

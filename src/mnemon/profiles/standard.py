@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from mnemon.domain.memories import Origin
 from mnemon.policies.forgetting import Ebbinghaus, Fading
 from mnemon.policies.judging import CueJudging
 from mnemon.policies.learning import SentencesLearned
@@ -43,6 +44,12 @@ FADINGS = {
 }
 
 
+OUTSIDE_KINDS = MappingProxyType(
+    {Origin.TOOL: "tool_result", Origin.DOCUMENT: "context"},
+)
+"""A text from outside that speaks of the user says nothing sure of them."""
+
+
 def standard(
     decay_factor: float = DECAY_FACTOR, fadings: Mapping[str, Fading] = MappingProxyType(FADINGS)
 ) -> Profile:
@@ -58,4 +65,5 @@ def standard(
         rendering=SectionedRendering(HEADINGS),
         episodes=True,
         folds=True,
+        outside_kinds=OUTSIDE_KINDS,
     )

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mnemon.policies.forgetting import Wear, freshness
+from mnemon.policies.forgetting import freshness
 from mnemon.policies.ranking.bm25 import bm25
 from mnemon.policies.ranking.model import Candidates
 from mnemon.policies.ranking.selection import best, distinct, highest, log_mean_exp
 from mnemon.ports.store import PART_BITS
+from mnemon.services.vitality import strengths
 from mnemon.text.normal import content_key
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _MICROSECONDS_PER_HOUR = 3_600_000_000.0
-_MICROSECONDS_PER_DAY = 24 * _MICROSECONDS_PER_HOUR
 _PART_MASK = (1 << PART_BITS) - 1
 
 
@@ -236,9 +236,6 @@ def _vitality(profile: Profile, items: Items, uses: Uses, scope: Scope) -> tuple
     """Return strength and freshness; a message's strength is 1."""
     now = scope.now.timestamp() * 1e6
     elapsed = (now - uses.used_at).astype(np.float64)
-    days = elapsed / _MICROSECONDS_PER_DAY
-    strength = profile.forgetting.strength(
-        Wear(items.kind, uses.importance, uses.access_count, days, days)
-    )
+    strength = strengths(profile, items.kind, uses, scope.now)
     strength = np.where(items.is_memory, strength, 1.0)
     return strength, freshness(elapsed / _MICROSECONDS_PER_HOUR)

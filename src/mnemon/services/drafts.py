@@ -92,7 +92,9 @@ def judged(draft: Draft, profile: Profile) -> Draft:
     """
     content, redactions = screened_content(draft.content, profile)
     judging = profile.judging
-    kind = draft.kind or kind_for(draft.origin, judging.kind(content, draft.origin))
+    kind = draft.kind or kind_for(
+        draft.origin, judging.kind(content, draft.origin), profile.outside_kinds
+    )
     if draft.key is None and kind in profile.keyed:
         raise InvalidInput("key", f"a memory of kind {kind!r} needs one in {profile.name!r}")
     return replace(

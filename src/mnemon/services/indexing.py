@@ -113,6 +113,11 @@ class Indexer:
         vector: NDArray[np.int8] = quantise(self._embed([text], "query")[0])
         return vector
 
+    @property
+    def counter(self) -> TokenCounter:
+        """What counts word pieces."""
+        return self._counter
+
     def prompt_pieces(self, texts: Sequence[str]) -> list[int]:
         """Return the word pieces of each text."""
         return self._counter.count(texts)

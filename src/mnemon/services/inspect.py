@@ -11,6 +11,7 @@ from mnemon.domain.memories import History, Memory, Page, State
 from mnemon.errors import InvalidInput, NotFound
 from mnemon.policies import arguments, ids
 from mnemon.policies.forgetting import Wear
+from mnemon.services.drafts import checked_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from mnemon.domain.messages import Message, Session
     from mnemon.domain.owners import Statistics
+    from mnemon.profiles.model import Profile
     from mnemon.services.access import Access
 
 MAX_PAGE = 1_000
@@ -130,6 +132,19 @@ class Inspecting:
         if found is None:
             raise NotFound("memory", id_)
         return _untold(found) if is_forgotten else found
+
+    def profile(self, owner_id: str) -> Profile:
+        """Return the owner's profile."""
+        return self._access.profile(owner_id)
+
+    def kind_like(self, owner_id: str, kind: str) -> str:
+        """Return what the owner's profile calls a kind of `standard`, or one of its own.
+
+        Raises:
+            InvalidInput: There is no such kind.
+        """
+        profile = self._access.profile(owner_id)
+        return checked_kind(profile.own_kinds.get(kind, kind), profile)
 
     def statistics(self, owner_id: str) -> Statistics:
         """Return how much the owner has stored."""

@@ -9,6 +9,8 @@ from mnemon.domain.memories import Memory, Source
 from mnemon.domain.messages import Message, Role, role_of
 from mnemon.errors import InvalidInput
 from mnemon.policies import arguments
+from mnemon.policies.learning import Made
+from mnemon.policies.trust import origin_of
 from mnemon.services.drafts import Draft, judged
 from mnemon.services.indexing import Text, in_window
 from mnemon.services.screening import screened_name
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from mnemon.services.access import Access
     from mnemon.services.indexing import Indexer
     from mnemon.services.settling import Settling
+    from mnemon.services.weighing import Weighing
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +61,16 @@ class Learning:
     """Takes in conversations."""
 
     def __init__(
-        self, access: Access, indexer: Indexer, settling: Settling, *, typed: bool = True
+        self,
+        access: Access,
+        indexer: Indexer,
+        settling: Settling,
+        weighing: Weighing,
+        *,
+        typed: bool = True,
     ) -> None:
         """Use these; `typed` says whether memories are made of what is said."""
+        self._weighing = weighing
         self._access = access
         self._indexer = indexer
         self._settling = settling
@@ -85,7 +95,7 @@ class Learning:
         ]
         with self._access.store.read(owner_id) as known:
             fresh = _fresh(checked, known, session_id)
-            prepared = self._prepare(fresh, known, profile, now)
+            prepared = self._prepare(fresh, known, owner_id, profile, now)
         if not prepared:
             return Learned((), (), already=len(checked))
         logging = _Logging(self._indexer, session_id, prepared, now)
@@ -112,7 +122,12 @@ class Learning:
             tx.end_session(session_id, now)
 
     def _prepare(
-        self, messages: Sequence[Message], known: Snapshot, profile: Profile, now: datetime
+        self,
+        messages: Sequence[Message],
+        known: Snapshot,
+        owner_id: str,
+        profile: Profile,
+        now: datetime,
     ) -> list[_Prepared]:
         """Do what needs no lock: screening, passages, keywords, vectors, drafts of memories."""
         hide = redact_lines if profile.redacts_lines else redact
@@ -124,17 +139,19 @@ class Learning:
         embedded = profile.episodes and profile.vectors
         texts = [Text(message.content, message.speaker, embedded) for message in messages]
         entries = self._indexer.entries(texts, known)
-        drafts = self._drafts(messages, profile)
+        drafts = self._drafts(messages, owner_id, profile)
         counts = [count for _, count in redacted]
         return [
             _Prepared(message, entry, tuple(own), count)
             for message, entry, own, count in zip(messages, entries, drafts, counts, strict=True)
         ]
 
-    def _drafts(self, messages: Sequence[Message], profile: Profile) -> list[list[Draft]]:
+    def _drafts(
+        self, messages: Sequence[Message], owner_id: str, profile: Profile
+    ) -> list[list[Draft]]:
         """Return the memories that each message makes; what several make, by the first."""
         drafts: list[list[Draft]] = [[] for _ in messages]
-        for made in profile.learning.made(messages) if self._typed else ():
+        for made in self._made(messages, owner_id, profile) if self._typed else ():
             sources = [messages[place] for place in made.places]
             draft = Draft(
                 content=made.content,
@@ -143,10 +160,35 @@ class Learning:
                 importance=made.importance,
                 happened_at=sources[0].at,
                 session_id=sources[0].session_id,
+                origin=made.origin,
                 sources=tuple(Source(each.id, "message", each.external_id) for each in sources),
             )
             drafts[made.places[0]].append(judged(draft, profile))
         return drafts
+
+    def _made(self, messages: Sequence[Message], owner_id: str, profile: Profile) -> Sequence[Made]:
+        if profile.keeping is None:
+            return profile.learning.made(messages)
+        parts = [
+            (place, chunk)
+            for place, message in enumerate(messages)
+            for chunk in self._weighing.chunks([message.content], profile)
+        ]
+        origins = [origin_of(messages[place].role) for place, _ in parts]
+        centre = self._weighing.centre(owner_id, profile)
+        chunks = [chunk for _, chunk in parts]
+        weighed = self._weighing.judged(owner_id, chunks, origins, profile, centre=centre)
+        return [
+            Made(
+                each.chunk.text,
+                (place,),
+                each.kind,
+                None if each.weighed is None else each.weighed.importance,
+                origin,
+            )
+            for (place, _), origin, each in zip(parts, origins, weighed, strict=True)
+            if each.is_kept
+        ]
 
 
 class _Logging:

@@ -42,7 +42,7 @@ class Neighbourhood:
         self._snapshot = snapshot
         self._now = now
         self._revives = profile.merging.revives
-        self._scope = Scope(now=now, kinds=frozenset(profile.kinds))
+        self._scope = Scope(now=now, kinds=frozenset(profile.kinds), dormant=self._revives)
         self._noted: dict[str, Memory] = {}
         self._entries: dict[str, IndexEntry] = {}
         self._stored: dict[str, Memory] = {}
@@ -71,7 +71,7 @@ class Neighbourhood:
         """Return the memories of just these words that may stand for them, oldest first."""
         stored = [
             self._kept(record)
-            for record in self._snapshot.by_content(entry.content_key)
+            for record in self._snapshot.by_content(entry.content_key, dormant=self._revives)
             if isinstance(record, Memory) and record.id not in self._entries
         ]
         noted = [

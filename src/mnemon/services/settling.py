@@ -28,6 +28,7 @@ from mnemon.policies.merging import (
 from mnemon.policies.trust import is_outranked, least_trusted
 from mnemon.services.drafts import Draft, told
 from mnemon.services.indexing import Text
+from mnemon.services.maintain import evict
 from mnemon.services.neighbourhood import Neighbourhood
 
 if TYPE_CHECKING:
@@ -193,6 +194,7 @@ class Settling:
         tx.adopt_profile(order.profile.name)
         for step in plan.steps:
             _write(tx, step)
+        evict(tx, order.profile, order.now)
         new = frozenset(step.memory.id for step in plan.steps if step.how == "insert")
         return Settled(plan.memories, new)
 

@@ -234,6 +234,40 @@ def _supersede(own: Things, other: Things) -> Iterator[Call]:
     yield _call(other.memories[0], other.memories[2])
 
 
+def _ingest(_own: Things, other: Things) -> Iterator[Call]:
+    for text in other.texts:
+        yield _call(text)
+    for session, tag in zip(other.names(other.sessions), other.names(other.tags), strict=False):
+        yield _call("A text of its own.", session=session, source=tag, tags=[tag])
+
+
+def _ingest_stream(own: Things, other: Things) -> Iterator[Call]:
+    for call in _ingest(own, other):
+        yield Call(([call.args[0]],), call.options)
+
+
+def _store(_own: Things, other: Things) -> Iterator[Call]:
+    yield from map(_call, other.texts)
+
+
+def _search(_own: Things, other: Things) -> Iterator[Call]:
+    for text in filter(None, (*other.texts, *other.ids)):
+        yield _call(text)
+
+
+def _exchange(_own: Things, other: Things) -> Iterator[Call]:
+    yield _call(other.texts[2], other.texts[0])
+
+
+def _kind_like(_own: Things, other: Things) -> Iterator[Call]:
+    yield from map(_call, ("fact", *other.names(other.keys)))
+
+
+def _memories(_own: Things, _other: Things) -> Iterator[Call]:
+    yield _call()
+    yield _call(1, 1)
+
+
 def _import(_own: Things, other: Things) -> Iterator[Call]:
     yield _call(other.records)
     yield _call(other.records[:3])
@@ -244,6 +278,19 @@ DOORS: Final[dict[str, Door]] = {
     "learn": _learn,
     "log": _log,
     "end_session": _by_session,
+    "ingest": _ingest,
+    "ingest_stream": _ingest_stream,
+    "store_fact": _store,
+    "store_preference": _store,
+    "store_correction": _store,
+    "process_exchange": _exchange,
+    "search": _search,
+    "hybrid_search": _search,
+    "retrieve_context": _search,
+    "memories": _memories,
+    "active_count": _without,
+    "profile": _without,
+    "kind_like": _kind_like,
     "recall": _recall,
     "context": _context,
     "get": _by_id,
@@ -283,7 +330,7 @@ OPERATORS: Final = {
 
 READING: Final = frozenset(
     {"recall", "context", "get", "message", "messages", "sessions", "list", "review", "history"}
-    | {"stats", "export"}
+    | {"stats", "export", "search", "memories", "active_count"}
 )
 """The doors that only show."""
 

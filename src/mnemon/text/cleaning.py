@@ -38,12 +38,17 @@ def clean(text: str, *, field: str = "content", limit: int | None = None) -> str
     """
     if not isinstance(text, str):
         raise InvalidInput(field, f"must be text, not {type(text).__name__}")
-    cleaned = _collapse_blank_lines(_compose(_plain_characters(text)).strip())
-    if not _is_visible(cleaned):
+    plain = cleaned(text)
+    if not _is_visible(plain):
         raise InvalidInput(field, "is empty")
-    if limit is not None and len(cleaned) > limit:
-        raise InvalidInput(field, f"is {len(cleaned):,} characters long; the limit is {limit:,}")
-    return cleaned
+    if limit is not None and len(plain) > limit:
+        raise InvalidInput(field, f"is {len(plain):,} characters long; the limit is {limit:,}")
+    return plain
+
+
+def cleaned(text: str) -> str:
+    """Return a text as `clean` does, whatever comes out."""
+    return _collapse_blank_lines(_compose(_plain_characters(text)).strip())
 
 
 def _plain_characters(text: str) -> str:

@@ -1,0 +1,43 @@
+"""How strong memories are now, by their profile's law."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mnemon.policies.forgetting import Wear
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from numpy.typing import NDArray
+
+    from mnemon.ports.store import Uses
+    from mnemon.ports.upkeep import Vitals
+    from mnemon.profiles.model import Profile
+
+_MICROSECONDS_PER_DAY = 86_400_000_000.0
+
+
+def days_since(times: NDArray[np.int64], now: datetime) -> NDArray[np.float64]:
+    """Return the days from each time, in microseconds since 1970, until now."""
+    elapsed = now.timestamp() * 1e6 - times
+    days: NDArray[np.float64] = elapsed.astype(np.float64) / _MICROSECONDS_PER_DAY
+    return days
+
+
+def strengths(
+    profile: Profile, kinds: Sequence[str], uses: Uses | Vitals, now: datetime
+) -> NDArray[np.float64]:
+    """Return what is left of each memory now, 0..1."""
+    return profile.forgetting.strength(
+        Wear(
+            kinds,
+            uses.importance,
+            uses.access_count,
+            days_since(uses.used_at, now),
+            days_since(uses.updated_at, now),
+        )
+    )

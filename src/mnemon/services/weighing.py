@@ -1,0 +1,124 @@
+"""Cutting texts into chunks, and telling which are worth keeping."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mnemon.domain.recall import Scope
+from mnemon.policies.novelty import novelty
+from mnemon.policies.trust import kind_for
+from mnemon.services.indexing import Text
+from mnemon.text.chunking import Sizes, stream_chunks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from mnemon.domain.memories import Origin
+    from mnemon.policies.keeping import Weighed
+    from mnemon.ports.store import IndexEntry
+    from mnemon.profiles.model import Profile
+    from mnemon.services.access import Access
+    from mnemon.services.indexing import Indexer
+    from mnemon.text.chunking import Chunk
+
+_MOST_BYTES_A_CHARACTER = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A chunk, and what it is worth.
+
+    Attributes:
+        kind: The kind of memory it makes.
+        weighed: None where the profile keeps everything.
+    """
+
+    chunk: Chunk
+    kind: str
+    weighed: Weighed | None
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether it is worth keeping."""
+        return self.weighed is None or self.weighed.kept
+
+
+class Weighing:
+    """Cuts and weighs texts."""
+
+    def __init__(self, access: Access, indexer: Indexer) -> None:
+        """Use these."""
+        self._access = access
+        self._indexer = indexer
+
+    def chunks(self, pieces: Iterable[str], profile: Profile) -> Iterator[Chunk]:
+        """Yield the chunks of a text that comes in pieces, each no longer than a memory may be."""
+        longest = profile.max_memory_chars
+        if profile.max_memory_bytes is not None:
+            longest = min(longest, profile.max_memory_bytes // _MOST_BYTES_A_CHARACTER)
+        base = profile.chunk_sizes
+        sizes = Sizes(
+            base.min_tokens, base.max_tokens, base.hard_max_tokens, min(longest, base.max_chars)
+        )
+        return stream_chunks(pieces, self._indexer.counter, sizes=sizes)
+
+    def centre(self, owner_id: str, profile: Profile) -> NDArray[np.float64] | None:
+        """Return the centroid of what the owner has, where the profile asks for novelty."""
+        if profile.keeping is None or not profile.vectors:
+            return None
+        now = self._access.clock.now()
+        with self._access.store.read(owner_id) as snapshot:
+            return snapshot.centroid(Scope(now=now, kinds=frozenset(profile.kinds)))
+
+    def judged(
+        self,
+        owner_id: str,
+        chunks: Sequence[Chunk],
+        origins: Sequence[Origin],
+        profile: Profile,
+        *,
+        centre: NDArray[np.float64] | None,
+        kind: str | None = None,
+    ) -> list[Judged]:
+        """Return what each chunk, of its origin, is worth; a `kind` that is given goes for all."""
+        weights = self._weights(owner_id, chunks, profile, centre)
+        return [
+            Judged(chunk, kind or _kind(profile, chunk.text, origin), each)
+            for chunk, origin, each in zip(chunks, origins, weights, strict=True)
+        ]
+
+    def _weights(
+        self,
+        owner_id: str,
+        chunks: Sequence[Chunk],
+        profile: Profile,
+        centre: NDArray[np.float64] | None,
+    ) -> Sequence[Weighed | None]:
+        keeping = profile.keeping
+        if keeping is None:
+            return [None] * len(chunks)
+        with self._access.store.read(owner_id) as known:
+            entries = self._indexer.entries([Text(chunk.text) for chunk in chunks], known)
+        vectors = np.array([_mean(entry) for entry in entries])
+        new = novelty(vectors, centre) if len(chunks) else np.empty(0)
+        return [
+            keeping.weigh(chunk.text, novelty=float(each), pieces=chunk.tokens)
+            for chunk, each in zip(chunks, new, strict=True)
+        ]
+
+
+def _kind(profile: Profile, text: str, origin: Origin) -> str:
+    return kind_for(origin, profile.judging.kind(text, origin), profile.outside_kinds)
+
+
+def _mean(entry: IndexEntry) -> NDArray[np.float64]:
+    """Return the mean direction of a text's passages."""
+    rows = [np.asarray(each.vector, dtype=np.float64) for each in entry.passages]
+    units = [row / max(float(np.linalg.norm(row)), 1.0) for row in rows]
+    mean: NDArray[np.float64] = np.mean(units, axis=0)
+    return mean
