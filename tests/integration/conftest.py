@@ -9,8 +9,14 @@ from pathlib import Path
 import pytest
 
 from mnemon import Mnemon, OwnerMemory
+from mnemon.adapters.crypto.master import KeyFile
+from mnemon.adapters.crypto.ring import KeyRing
+from mnemon.adapters.crypto.xchacha import KeyRingCiphers
+from mnemon.ports.cipher import Ciphers
 from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
+
+from .looking import Opener
 
 
 @pytest.fixture
@@ -30,3 +36,30 @@ def memory(
 @pytest.fixture
 def alice(memory: Mnemon) -> OwnerMemory:
     return memory.owner("alice")
+
+
+@pytest.fixture
+def ring(tmp_path: Path) -> KeyRing:
+    return KeyRing(tmp_path / "keys" / "key.ring", KeyFile(tmp_path / "keys" / "key"))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "data" / "memory.db"
+
+
+@pytest.fixture
+def opened(path: Path, ring: KeyRing, clock: SettableClock) -> Opener:
+    """Opens an encrypted store anew, as another process would."""
+
+    def open_(where: Path = path, cipher: Ciphers | None = None) -> Mnemon:
+        fresh = KeyRing(ring.path, ring.source)
+        return Mnemon.open(
+            where,
+            embedder=HashingEmbedder(),
+            clock=clock,
+            tokens=WordCounter(),
+            cipher=cipher or KeyRingCiphers(fresh),
+        )
+
+    return open_

@@ -1,10 +1,22 @@
-"""Looking for made-up words in files."""
+"""Looking for words where they should not be: in files, with an embedder."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemon import Mnemon
+from mnemon.adapters.sqlite.resealing import SEALED
+from mnemon.ports.embedder import TextRole
+from mnemon.testing.embedders import HashingEmbedder
+
+Opener = Callable[..., Mnemon]
+"""See the fixture `opened`."""
 
 _WORD = re.compile(rb"(?=((?:[bdfgklmnprstvz][aeiou]){5}))")
 """As `durability.words.Words` makes them."""
@@ -21,3 +33,28 @@ def found_in(content: bytes, words: Iterable[str]) -> set[bytes]:
     lowered = content.lower()
     views = (lowered, lowered[::2], lowered[1::2])
     return {match[1] for view in views for match in _WORD.finditer(view)} & wanted
+
+
+def sealed_values(path: Path) -> set[bytes]:
+    """Return what stands in all sealed columns."""
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    asked = (
+        f"SELECT {column} FROM {table} WHERE {column} IS NOT NULL"  # noqa: S608 - names of ours
+        for table, columns in SEALED.items()
+        for column in columns
+    )
+    values = {value for each in asked for (value,) in connection.execute(each)}
+    connection.close()
+    return values
+
+
+class RecordingEmbedder(HashingEmbedder):
+    """Remembers what it was given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
+        self.seen += texts
+        return super().embed(texts, role=role)

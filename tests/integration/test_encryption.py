@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import apsw
@@ -14,50 +13,17 @@ import pytest
 from durability.killing import killed
 from durability.words import Words
 from mnemon import Mnemon
-from mnemon.adapters.crypto.master import KeyFile
 from mnemon.adapters.crypto.plain import PlainCipher
 from mnemon.adapters.crypto.ring import KeyRing
-from mnemon.adapters.crypto.xchacha import KeyRingCiphers
 from mnemon.adapters.sqlite.resealing import SEALED, UNUSED
 from mnemon.adapters.sqlite.schema import MIGRATIONS
 from mnemon.config import load
 from mnemon.domain.messages import Message, Role
 from mnemon.errors import Conflict, KeyUnavailable, StoreDamaged
-from mnemon.ports.cipher import Ciphers
 from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
 
-from .looking import bytes_of, found_in
-
-
-@pytest.fixture
-def ring(tmp_path: Path) -> KeyRing:
-    return KeyRing(tmp_path / "keys" / "key.ring", KeyFile(tmp_path / "keys" / "key"))
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "data" / "memory.db"
-
-
-Opener = Callable[..., Mnemon]
-
-
-@pytest.fixture
-def opened(path: Path, ring: KeyRing, clock: SettableClock) -> Opener:
-    """Opens the store anew, as another process would."""
-
-    def open_(where: Path = path, cipher: Ciphers | None = None) -> Mnemon:
-        fresh = KeyRing(ring.path, ring.source)
-        return Mnemon.open(
-            where,
-            embedder=HashingEmbedder(),
-            clock=clock,
-            tokens=WordCounter(),
-            cipher=cipher or KeyRingCiphers(fresh),
-        )
-
-    return open_
+from .looking import Opener, bytes_of, found_in, sealed_values
 
 
 def fill(memory: Mnemon, words: Words, count: int, owner: str = "alice") -> None:
@@ -310,19 +276,6 @@ def still_there(path: Path, values: set[bytes]) -> list[str]:
     """Return the files of the store's folder in which a value stands, once for each."""
     files = bytes_of(path.parent)
     return [name for name, content in files.items() for value in values if value in content]
-
-
-def sealed_values(path: Path) -> set[bytes]:
-    """Return what stands in all sealed columns."""
-    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
-    asked = (
-        f"SELECT {column} FROM {table} WHERE {column} IS NOT NULL"  # noqa: S608 - names of ours
-        for table, columns in SEALED.items()
-        for column in columns
-    )
-    values = {value for each in asked for (value,) in connection.execute(each)}
-    connection.close()
-    return values
 
 
 def test_every_column_of_bytes_is_known_to_rotation() -> None:

@@ -8,32 +8,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from mnemon import Message, Mnemon, OwnerMemory
 from mnemon.domain.messages import Role
 from mnemon.errors import InvalidInput
 from mnemon.exchange.records import Chronicle, Record
-from mnemon.ports.embedder import TextRole
 from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from mnemon.testing.embedders import WordCounter
 from mnemon.testing.secret_samples import HARMLESS, SECRETS, Sample
 
+from .looking import RecordingEmbedder
+
 TOKEN = "gh~p_a8Kd03Lmqpx9Zt7bVn2cRw5yUe1iOaSdFgHj".replace("~", "")
-
-
-class RecordingEmbedder(HashingEmbedder):
-    """Remembers what it was given."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.seen: list[str] = []
-
-    def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
-        self.seen += texts
-        return super().embed(texts, role=role)
 
 
 @pytest.fixture

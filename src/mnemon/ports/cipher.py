@@ -155,6 +155,10 @@ class KeyChanging(Protocol):
         """Remove all keys of an owner for good: nothing sealed with them opens again."""
         ...
 
+    def is_erased(self, owner_id: str, version: int) -> bool:
+        """Return whether a key was removed by `erase`; False where it is only missing."""
+        ...
+
     def forget_store(self) -> None:
         """Remove all keys of the store for good."""
         ...

@@ -180,6 +180,16 @@ class KeyRing:
                 "UPDATE owners SET wrapped = NULL WHERE store = ? AND owner = ?", (store_id, owner)
             )
 
+    def is_erased(self, store_id: bytes, owner: bytes, version: int) -> bool:
+        """Return whether an owner's key was removed by `erase`; False where it is only missing."""
+        with self._reading() as ring:
+            row = _row(
+                ring,
+                "SELECT wrapped FROM owners WHERE store = ? AND owner = ? AND version = ?",
+                (store_id, owner, version),
+            )
+            return row is not None and row[0] is None
+
     def remove_store(self, store_id: bytes) -> None:
         """Remove a store's key, and the keys of all its owners, for good."""
         with self._writing() as ring:

@@ -184,6 +184,10 @@ class XChaChaCipher:
         self._ring.erase(self.store_id, self._named(owner_id))
         self._forget(owner_id)
 
+    def is_erased(self, owner_id: str, version: int) -> bool:
+        """See `KeyChanging`."""
+        return self._ring.is_erased(self.store_id, self._named(owner_id), version)
+
     def forget_store(self) -> None:
         """See `KeyChanging`."""
         self._ring.remove_store(self.store_id)

@@ -20,13 +20,16 @@ from mnemon.ports.backups import Restored
 from mnemon.ports.cipher import KeyChanging
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from mnemon.adapters.sqlite.connections import Connections
     from mnemon.ports.backups import Advance
     from mnemon.ports.cipher import Cipher, Ciphers
 
     Tombstones = Sequence[tuple[bytes, int]]
+
+_LONG_AGO = 0
+"""When an owner was erased of whom only the missing key says that they were."""
 
 _LOGS = ("-wal", "-shm", "-journal")
 
@@ -213,20 +216,44 @@ def _without_erased(
     with closing(Connection(part, busy_timeout_s)) as copy:
         copy.begin_writing(busy_timeout_s)
         copy.run_many("INSERT INTO tombstones VALUES (?, ?) ON CONFLICT DO NOTHING", tombstones)
-        names = [name for (name,) in copy.rows("SELECT name FROM owners")]
-        erased = [name for name in names if replaced.tombstone(name) in gone]
-        for name in erased:
+        owners = copy.rows("SELECT name, key_version FROM owners")
+        buried = {
+            name: gone[digest] for name, _ in owners if (digest := replaced.tombstone(name)) in gone
+        }
+        unkeyed = _without_key(cipher, owners)
+        for name in {**buried, **unkeyed}:
             erase_rows(copy, name)
-            own = (cipher.tombstone(name), gone[replaced.tombstone(name)])
-            copy.run("INSERT INTO tombstones VALUES (?, ?) ON CONFLICT DO NOTHING", own)
+        copy.run_many(
+            "INSERT INTO tombstones VALUES (?, ?) ON CONFLICT DO NOTHING",
+            [
+                (cipher.tombstone(name), buried.get(name, _LONG_AGO))
+                for name in {**buried, **unkeyed}
+                if name in buried or not unkeyed[name]
+            ],
+        )
         copy.run("COMMIT")
         copy.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    erased = len({**buried, **unkeyed})
     if erased:
         _scrubbed(part, busy_timeout_s)
     if isinstance(cipher, KeyChanging):
-        for name in erased:
+        for name in buried:
             cipher.erase(name)  # a key ring that was restored too may have it again
-    return len(names) - len(erased), len(erased)
+    return len(owners) - erased, erased
+
+
+def _without_key(cipher: Cipher, owners: Iterable[tuple[str, int]]) -> dict[str, bool]:
+    """Return the owners whose rows nothing opens, as they were erased; True: and came back.
+
+    So an erased owner stays gone also where no store is left to say so.
+    """
+    if not isinstance(cipher, KeyChanging):
+        return {}
+    return {
+        name: bool(cipher.versions(name))
+        for name, version in owners
+        if cipher.is_erased(name, version)
+    }
 
 
 def _scrubbed(part: Path, busy_timeout_s: float) -> None:

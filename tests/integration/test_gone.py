@@ -1,0 +1,233 @@
+"""What was told, recalled and rendered, and then forgotten, purged or erased: who still says it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import apsw
+import pytest
+
+from durability.words import Words
+from mnemon import Mnemon, OwnerMemory
+from mnemon.adapters.crypto.ring import KeyRing
+from mnemon.adapters.crypto.xchacha import KeyRingCiphers
+from mnemon.adapters.sql.sealing import Sealing
+from mnemon.adapters.sqlite.resealing import SEALED
+from mnemon.adapters.sqlite.store import SqliteStore
+from mnemon.errors import KeyUnavailable, MnemonError, NotFound, OwnerErased
+from mnemon.testing.clock import SettableClock
+from mnemon.testing.trespass import READING
+
+from .looking import Opener, bytes_of, sealed_values
+
+
+class Fact:
+    """Something told in every way there is, in words that stand nowhere else."""
+
+    def __init__(self, alice: OwnerMemory, clock: SettableClock) -> None:
+        words = Words(7)
+        self.alice = alice
+        self.place, name = words.word().capitalize(), words.word()
+        alice.learn("My bicycle is green. We eat at seven.", "I see.", session="before")
+        learned = alice.learn(f"We met a heron. I live in {self.place}.", "Nice.", session="s")
+        self.id = learned.memories[0].id
+        alice.learn("Where do I live?", f"I live in {self.place}.", session="t")
+        alice.update(self.id, f"I live in {self.place} beside the {words.word()}")
+        again = alice.remember(f"I live in {self.place} beside the {words.all[-1]}")
+        assert again.id == self.id
+        alice.update(self.id, key=f"{name} key", tags=[f"{name} tag"])
+        self.words = words.all
+        self.before = clock.now()
+        clock.advance(timedelta(days=1))
+        self.messages = [message.id for each in ("s", "t") for message in alice.messages(each)]
+        assert all(word in self.told() for word in self.words)
+
+    def told(self) -> str:
+        """Return all that any door says, in lower case."""
+        return "\n".join(self._answers()).lower()
+
+    def _answers(self) -> Iterator[str]:
+        alice, queries = self.alice, ["where do I live?", "heron", *self.words]
+        for query in queries:
+            for mode in ("hybrid", "vector", "keyword"):
+                found = alice.recall(query, mode=mode, top_k=100, token_budget=10**6)
+                yield repr(found)
+            yield alice.context(query, token_budget=10**6)
+        yield repr(alice.recall("where?", trace=True, include_compressed=True, top_k=100))
+        yield repr([alice.list(state=state) for state in ("all", "forgotten", "active")])
+        yield repr([alice.sessions(), alice.stats(), alice.review(), list(alice.export())])
+        yield repr([alice.messages(each.id) for each in alice.sessions()])
+        for id_ in (self.id, *self.messages):
+            for door in (alice.get, alice.history, alice.message):
+                try:
+                    yield repr(door(id_))
+                except MnemonError as error:
+                    yield repr([error, vars(error)])
+
+
+@pytest.fixture
+def fact(alice: OwnerMemory, clock: SettableClock) -> Fact:
+    return Fact(alice, clock)
+
+
+def test_no_door_returns_a_word_of_what_is_forgotten(fact: Fact) -> None:
+    alice = fact.alice
+    alice.forget(fact.id)
+    told = fact.told()
+    assert [word for word in fact.words if word in told] == []
+    assert "heron" in told
+    assert [event.action for event in alice.history(fact.id).events][-1] == "forgotten"
+    assert [one.id for one in alice.list(state="forgotten").memories] == [fact.id]
+    restored = alice.restore(fact.id)
+    assert fact.place in restored.content
+    assert all(word in fact.told() for word in fact.words)
+
+
+def test_only_the_past_asked_for_by_name_knows_the_forgotten_until_it_is_purged(
+    fact: Fact,
+) -> None:
+    def then() -> str:
+        return repr(fact.alice.recall(fact.place, as_of=fact.before)) + fact.alice.context(
+            fact.place, as_of=fact.before
+        )
+
+    fact.alice.forget(fact.id)
+    assert fact.place in then()
+    fact.alice.purge(fact.id)
+    assert fact.place not in then()
+
+
+def test_no_door_returns_a_word_of_what_is_purged(fact: Fact) -> None:
+    fact.alice.purge(fact.id)
+    told = fact.told()
+    assert [word for word in fact.words if word in told] == []
+    assert "heron" in told
+    with pytest.raises(NotFound):
+        fact.alice.restore(fact.id)
+
+
+def deciphered(store: SqliteStore, path: Path, owner_id: str) -> list[str]:
+    """Open every sealed value of an owner, at its place, and return what stood in them."""
+    cipher = store.cipher
+    sealing = Sealing(cipher.of(owner_id, store.key_version(owner_id)), owner_id)
+    texts: list[str] = []
+    with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+        for number, name in connection.execute("SELECT number, name FROM participants"):
+            texts += [] if name is None else [sealing.open(name, f"participant:{number}", "name")]
+        for table, fields in SEALED.items():
+            for field in set(fields) & {"content", "key", "summary", "tags"}:
+                if table != "items":
+                    texts += _fields(connection, sealing, table, field)
+        for number, record, details in connection.execute(
+            "SELECT number, hex(record_id), details FROM events WHERE details IS NOT NULL"
+        ):
+            texts.append(sealing.open(details, _id(record), "event", number))
+    return texts
+
+
+def _fields(connection: apsw.Connection, sealing: Sealing, table: str, field: str) -> Iterator[str]:
+    asked = f"SELECT hex(id), version, {field} FROM {table} WHERE {field} IS NOT NULL"  # noqa: S608 - names of ours
+    for record, version, sealed in connection.execute(asked):
+        yield sealing.open(sealed, _id(record), field, version)
+
+
+def _id(digits: str) -> str:
+    parts = (digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])
+    return "-".join(parts).lower()
+
+
+def store_of(memory: Mnemon) -> SqliteStore:
+    store = memory._parts.store
+    assert isinstance(store, SqliteStore)
+    return store
+
+
+def test_after_a_purge_no_byte_of_an_encrypted_store_holds_it_even_when_opened(
+    opened: Opener, path: Path, clock: SettableClock
+) -> None:
+    with opened() as memory:
+        fact = Fact(memory.owner("alice"), clock)
+        store = store_of(memory)
+        assert all(word in repr(deciphered(store, path, "alice")).lower() for word in fact.words)
+        before = sealed_values(path)
+        sealing = Sealing(store.cipher.of("alice", 1), "alice")
+        digests = [sealing.term(word) for word in (fact.words[0], fact.words[2])]
+        digests += [sealing.digest("tag", f"{fact.words[1]} tag")]
+        digests += [sealing.digest("key", f"{fact.words[1]} key")]
+        assert set(digests) <= before
+        fact.alice.forget(fact.id)
+        assert memory.purge(fact.id, owner="alice").settled
+        after = deciphered(store, path, "alice")
+        assert "We met a heron." in after
+        assert not [word for word in fact.words if word in repr(after).lower()]
+        gone = before - sealed_values(path)
+        assert set(digests) <= gone
+        for name, content in bytes_of(path.parent).items():
+            assert not [value for value in gone if value in content], name
+
+
+def test_what_is_erased_opens_in_no_backup_and_others_are_whole(
+    opened: Opener, path: Path, ring: KeyRing, clock: SettableClock
+) -> None:
+    backup, again = path.with_name("backup.db"), path.with_name("again.db")
+    ciphers = KeyRingCiphers(ring)
+    with opened() as memory:
+        Fact(memory.owner("alice"), clock)
+        for text in ("The mill stands still", "The mill turns"):
+            memory.remember(text, owner="bob", key="mill", tags=["wind"])
+        memory.backup(backup)
+        memory.erase("alice")
+        bobs = list(memory.export(owner="bob"))
+    with opened(backup) as memory:  # as it is, not restored: today's keys open nothing of hers
+        assert list(memory.export(owner="bob")) == bobs
+        id_ = bobs[0].memory.id  # type: ignore[union-attr]
+        for name in sorted(READING):
+            args = {"recall": ["Oslo"], "context": ["Oslo"]}.get(name, [])
+            args += [id_] if name in ("get", "message", "history") else []
+            with pytest.raises(KeyUnavailable, match="erased"):
+                list(getattr(memory, name)(*args, owner="alice"))
+    for target in (path, again):  # over the store, and where there is none
+        done = Mnemon.restore_backup(backup, target, force=True, cipher=ciphers)
+        assert (done.owners, done.erased) == (1, 1)
+        assert b"alice" not in target.read_bytes()
+        with opened(target) as memory:
+            assert memory.owners() == ["bob"]
+            assert list(memory.export(owner="bob")) == bobs
+            assert memory.recall("mill", owner="bob").memories
+            with pytest.raises(OwnerErased):
+                memory.remember("Back again", owner="alice")
+
+
+def test_who_came_back_is_not_barred_by_a_backup_of_before(
+    opened: Opener, path: Path, ring: KeyRing
+) -> None:
+    backup, again = path.with_name("backup.db"), path.with_name("again.db")
+    with opened() as memory:
+        memory.remember("Lives in Oslo", owner="alice")
+        memory.backup(backup)
+        memory.erase("alice")
+        memory.readmit("alice")
+        memory.remember("Lives in Bergen", owner="alice")
+    done = Mnemon.restore_backup(backup, again, cipher=KeyRingCiphers(ring))
+    assert (done.owners, done.erased) == (0, 1)
+    with opened(again) as memory:
+        assert memory.list(owner="alice").total == 0
+        memory.remember("Lives in Tromso", owner="alice")
+    with opened() as memory:
+        assert memory.recall("Bergen", owner="alice").memories
+
+
+def test_a_ring_that_only_lacks_a_key_takes_nobody_out_of_a_backup(
+    opened: Opener, path: Path, ring: KeyRing
+) -> None:
+    backup, again = path.with_name("backup.db"), path.with_name("again.db")
+    with opened() as memory:
+        memory.remember("Lives in Oslo", owner="alice")
+        memory.backup(backup)
+    with closing(apsw.Connection(str(ring.path))) as connection:
+        connection.execute("DELETE FROM owners")  # as a ring that is older than the backup
+    done = Mnemon.restore_backup(backup, again, cipher=KeyRingCiphers(ring))
+    assert (done.owners, done.erased) == (1, 0)

@@ -1,0 +1,140 @@
+"""No word that was told stands in any file or log, whatever is done with it."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from durability.words import Words
+from mnemon import Message, Mnemon
+from mnemon.adapters.crypto.ring import KeyRing
+from mnemon.adapters.crypto.xchacha import KeyRingCiphers
+from mnemon.adapters.sqlite.connections import Connection
+from mnemon.domain.messages import Role
+from mnemon.errors import InvalidInput
+from mnemon.exchange.files import rereadable
+from mnemon.testing.hostile import HOSTILE
+
+from .looking import Opener, bytes_of, found_in
+
+
+@dataclass(slots=True)
+class Told:
+    """A store in which everything is in made-up words, and what was done last to it."""
+
+    memory: Mnemon
+    words: Words
+
+    def steps(self, target: Path) -> Iterator[tuple[str, Callable[[], object]]]:
+        """Give everything that can be done, in an order in which it can be done."""
+        alice, words = self.memory.owner("alice"), self.words
+        stored = [alice.remember(words.text(9), key=words.word(), tags=[words.word()])]
+        stored += [alice.remember(words.text(20)) for _ in range(20)]
+        said = words.word().capitalize()
+        yield "learn", lambda: alice.learn(f"My name is {said}. I like {words.text(3)}.", said)
+        yield "log", lambda: alice.log([Message(words.word(), words.text(9), Role.PARTICIPANT)])
+        yield "a long text", lambda: alice.log([Message(None, words.text(500), Role.USER)])
+        yield "withheld", lambda: alice.remember(f"{HOSTILE[0]} {words.text(3)}", origin="tool")
+        yield "approve", lambda: alice.approve(alice.review()[0].id)
+        yield "update", lambda: alice.update(stored[0].id, words.text(9), tags=[words.word()])
+        yield "recall", lambda: alice.recall(f"{words.all[0]} {words.text(3)}", trace=True)
+        yield "keywords", lambda: alice.recall(words.all[9], mode="keyword")
+        yield "context", lambda: alice.context(words.text(5))
+        yield "supersede", lambda: alice.supersede(stored[1].id, stored[2].id)
+        yield "forget", lambda: alice.forget(stored[3].id)
+        yield "restore", lambda: alice.restore(stored[3].id)
+        yield "list", lambda: alice.list(state="all", tags=[words.word()])
+        yield "refused", lambda: _refused(lambda: alice.remember(words.text(9), kind="none"))
+        yield "too long", lambda: _refused(lambda: alice.remember(words.text(900)))
+        yield "export", lambda: list(alice.export())
+        yield "import", lambda: self.memory.import_(list(alice.export()), owner="bob")
+        yield "verify", lambda: self.memory.verify(repair=True)
+        yield "flush", self.memory.flush
+        yield "rotate", lambda: self.memory.rotate_key("alice")
+        yield "purge", lambda: alice.purge(stored[4].id)
+        yield "backup", lambda: self.memory.backup(target)
+        yield "erase", lambda: self.memory.erase("bob")
+
+
+def _refused(call: Callable[[], object]) -> None:
+    with pytest.raises(InvalidInput):
+        call()
+
+
+def _stretches(content: bytes) -> set[bytes]:
+    """Return a file in stretches that overlap by a word, so that none is looked at twice."""
+    return {content[start : start + 4096 + 16] for start in range(0, len(content), 4096)}
+
+
+def no_temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """See to it that whoever tries to make a temporary file fails."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+
+
+def test_no_word_stands_in_any_file_or_log_whatever_is_done(
+    opened: Opener,
+    path: Path,
+    ring: KeyRing,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    no_temporary_files(path.parent, monkeypatch)
+    caplog.set_level(logging.DEBUG)
+    words, folders = Words(11), (path.parent, ring.path.parent)
+    backup = path.with_name("backup.db")
+    done, seen = [], set[bytes]()
+
+    def look(after: str) -> None:
+        done.append(after)
+        for folder in folders:
+            for name, content in bytes_of(folder).items():
+                fresh = _stretches(content) - seen
+                seen.update(fresh)
+                assert not found_in(b" ".join(fresh), words.all), (after, name)
+
+    with opened() as memory:
+        for name, step in Told(memory, words).steps(backup):
+            step()
+            look(name)
+        assert {each.name for each in path.parent.iterdir()} > {"memory.db-wal", "memory.db-shm"}
+    ring.rotate()
+    look("a new master key")
+    Mnemon.restore_backup(backup, path, force=True, cipher=KeyRingCiphers(ring))
+    look("restore-backup")
+    with opened() as memory:
+        assert memory.recall(words.all[0], owner="alice").memories
+    printed = capsys.readouterr()
+    assert not found_in(f"{caplog.text}{printed.out}{printed.err}".encode(), words.all)
+    assert len(done) > 20
+    assert len(words.all) > 1_500
+
+
+def test_what_comes_by_a_pipe_is_not_laid_down_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    no_temporary_files(tmp_path, monkeypatch)
+
+    class Pipe:
+        """As much as `mnemon import jsonl -` uses of standard input."""
+
+        def seekable(self) -> bool:
+            return False
+
+        def read(self) -> bytes:
+            return b"x" * (1 << 25)
+
+    with rereadable(Pipe()) as file:  # type: ignore[arg-type]
+        assert len(file.read()) == 1 << 25
+        file.seek(0)
+        assert file.read(3) == b"xxx"
+
+
+def test_the_database_keeps_what_is_temporary_in_memory(path: Path) -> None:
+    path.parent.mkdir()
+    assert Connection(path, 1.0).rows("PRAGMA temp_store") == [(2,)]
