@@ -102,7 +102,7 @@ def output(*arguments: str) -> str:
     Raises:
         subprocess.CalledProcessError: It failed.
     """
-    done = subprocess.run(arguments, check=True, capture_output=True, text=True)  # noqa: S603
+    done = subprocess.run(arguments, check=True, capture_output=True, text=True)  # noqa: S603 - programs of ours
     return done.stdout
 
 
@@ -144,7 +144,7 @@ class Table:
 
 def _shown(value: object) -> str:
     if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"  # noqa: PLR2004
+        return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"  # noqa: PLR2004 - three digits
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 

@@ -20,7 +20,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # The figures are of plain stores, and no run leaves a key in the user's own folder.
 os.environ["MNEMON_ENABLE_ENCRYPTION"] = "false"
 
-# ruff: noqa: E402
+# ruff: noqa: E402 - what is imported reads these variables
 
 import argparse
 import json

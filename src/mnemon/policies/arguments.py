@@ -93,7 +93,7 @@ def count(value: object, field: str, *, least: int, most: int | None = None) -> 
     whole = isinstance(value, int) and not isinstance(value, bool)
     if not whole and not (isinstance(value, float) and value.is_integer()):
         raise InvalidInput(field, f"is {shown(value)}; must be a whole number")
-    number: int = int(value)  # type: ignore[call-overload]
+    number: int = int(value)  # type: ignore[call-overload] # is an int or a float by now
     if number < least:
         raise InvalidInput(field, f"is {shown(number)}; must be at least {least}")
     return min(number, LARGEST_COUNT if most is None else most)

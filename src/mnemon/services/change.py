@@ -106,7 +106,7 @@ class Changing:
             entry = self._indexer.entries([Text(str(text))], known)[0]
         with self._access.store.write(owner_id) as tx:
             old = _active(tx, id_)
-            memory: Memory = replace(old, **wanted, updated_at=now)  # type: ignore[arg-type]
+            memory: Memory = replace(old, **wanted, updated_at=now)  # type: ignore[arg-type] # each was checked by its name
             if memory.kind != old.kind:
                 trusted_kind(memory.kind, memory.origin)
             _check_key_free(tx, memory)

@@ -41,7 +41,7 @@ _MARKED = {
         "my aws key is ⟦AK~IAQ3EGRIHTA7XTWWLX⟧",
         "AWS_ACCESS_KEY_ID=⟦AK~IAZ7QXKPLMW3VDNRT2⟧",
         "aws_secret_access_key = ⟦wJ4lrXUtnFEMI/K7MD~ENG/bPxRfiCYzVQ8HNsTaW⟧",
-        "creds: ⟦AS~IAQ3EGRIHTA7XTWWLX⟧ and ⟦wJ4lrXUtnFEMI/K7MD~ENG/bPxRfiCYzVQ8HNsTaW⟧ in eu-west-1",  # noqa: E501
+        "creds: ⟦AS~IAQ3EGRIHTA7XTWWLX⟧ and ⟦wJ4lrXUtnFEMI/K7MD~ENG/bPxRfiCYzVQ8HNsTaW⟧ in eu-west-1",  # noqa: E501 - in one piece
         'export AWS_SECRET_ACCESS_KEY="⟦Zx81hQpLs0+vKt3~mNbWcYe7RuOiDfGaJq2XzVtHy⟧"',
     ),
     "google": (
@@ -97,10 +97,10 @@ _MARKED = {
     ),
     "pypi": (
         "password = ⟦py~pi-AgEIcHlwaS5vcmcCJDU2YjI0ZTk4LTM0ZjAtNGE1Mi04ZTJiLWFhYmJjY2RkZWVmZg⟧",
-        "twine upload -p ⟦py~pi-AgEIcHlwaS5vcmcCJDU2YjI0ZTk4LTM0ZjAtNGE1Mi04ZTJiLWFhYmJjY2RkZWVmZg⟧",  # noqa: E501
+        "twine upload -p ⟦py~pi-AgEIcHlwaS5vcmcCJDU2YjI0ZTk4LTM0ZjAtNGE1Mi04ZTJiLWFhYmJjY2RkZWVmZg⟧",  # noqa: E501 - in one piece
     ),
     "jwt": (
-        "session ⟦ey~JhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P⟧",  # noqa: E501
+        "session ⟦ey~JhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P⟧",  # noqa: E501 - in one piece
         "Authorization: Bearer ⟦ey~JhbGciOiJub25lIn0.eyJzdWIiOiJhZG1pbiJ9.⟧",
     ),
     "other tokens": (
@@ -190,11 +190,11 @@ _MARKED = {
         "ftp://anna:⟦gehe~im⟧@files.example.org and more",
     ),
     "private key": (
-        "⟦-----BEGIN RSA PRIV~ATE KEY-----\nMIIEowIBAAKCAQEAx8Kd03Lmqpx9Zt7b\nVn2cRw5yUe1iOaSdFgHjKlZxCvBnMqWe\n-----END RSA PRIV~ATE KEY-----⟧",  # noqa: E501
-        "here: ⟦-----BEGIN OPENSSH PRIV~ATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQ\n-----END OPENSSH PRIV~ATE KEY-----⟧ keep it",  # noqa: E501
-        '{"private_key": "⟦-----BEGIN PRIV~ATE KEY-----\\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\\n-----END PRIV~ATE KEY-----\\n⟧"}',  # noqa: E501
+        "⟦-----BEGIN RSA PRIV~ATE KEY-----\nMIIEowIBAAKCAQEAx8Kd03Lmqpx9Zt7b\nVn2cRw5yUe1iOaSdFgHjKlZxCvBnMqWe\n-----END RSA PRIV~ATE KEY-----⟧",  # noqa: E501 - in one piece
+        "here: ⟦-----BEGIN OPENSSH PRIV~ATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQ\n-----END OPENSSH PRIV~ATE KEY-----⟧ keep it",  # noqa: E501 - in one piece
+        '{"private_key": "⟦-----BEGIN PRIV~ATE KEY-----\\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\\n-----END PRIV~ATE KEY-----\\n⟧"}',  # noqa: E501 - in one piece
         "⟦-----BEGIN EC PRIV~ATE KEY-----\nMHcCAQEEIIGa8Kd03Lmqpx9Zt7bVn2cRw5yUe1iOaSdFgHj⟧",
-        "⟦-----BEGIN PGP PRIV~ATE KEY BLOCK-----\nVersion: GnuPG v2\n\nlQOYBF8a8Kd0ABCADLmqpx9Zt7bVn2c\n-----END PGP PRIV~ATE KEY BLOCK-----⟧",  # noqa: E501
+        "⟦-----BEGIN PGP PRIV~ATE KEY BLOCK-----\nVersion: GnuPG v2\n\nlQOYBF8a8Kd0ABCADLmqpx9Zt7bVn2c\n-----END PGP PRIV~ATE KEY BLOCK-----⟧",  # noqa: E501 - in one piece
     ),
     "card": (
         "my card is ⟦4111 1111~ 1111 1111⟧, expires 12/27",

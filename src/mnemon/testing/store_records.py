@@ -58,7 +58,7 @@ def say(store: Store, *messages: Message, session_id: str = "s1", owner_id: str 
 def listed(snapshot: Snapshot, **options: object) -> list[str]:
     """Return the ids of a first page."""
     chosen: dict[str, object] = {"states": ALL, "kinds": None, "tags": (), "limit": 100}
-    page = snapshot.page(cursor=None, **{**chosen, **options})  # type: ignore[arg-type]
+    page = snapshot.page(cursor=None, **{**chosen, **options})  # type: ignore[arg-type] # tests give what fits
     return [one.id for one in page.memories]
 
 

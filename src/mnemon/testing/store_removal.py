@@ -63,7 +63,7 @@ class RemovalContract:
             again = memory(1, "tea", key="drink", tags=("b",))
             tx.insert([(again, short_entry("tea"))])
         with store.read("alice") as snapshot:
-            assert snapshot.history(record_id(1)).events == ()  # type: ignore[union-attr]
+            assert snapshot.history(record_id(1)).events == ()  # type: ignore[union-attr] # None would fail too
             page = snapshot.page(
                 states=frozenset(State), kinds=None, tags=("a",), limit=9, cursor=None
             )

@@ -74,7 +74,7 @@ class LazyGroup(click.Group):
         prog_name: str | None = None,
         complete_var: str | None = None,
         standalone_mode: bool = True,  # noqa: FBT001, FBT002 - click's own signature
-        windows_expand_args: bool = True,  # noqa: FBT001, FBT002
+        windows_expand_args: bool = True,  # noqa: FBT001, FBT002 - the same
         **extra: Any,
     ) -> NoReturn:
         """Run, and leave with the exit code that says how it went."""
@@ -142,7 +142,7 @@ def _unknown(name: str) -> str:
     return f"There is no command {visible(name)!r}.{hint}"
 
 
-def _version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:  # noqa: FBT001
+def _version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - as click calls it
     if wanted:
         from importlib.metadata import version
 

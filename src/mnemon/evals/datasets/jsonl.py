@@ -56,7 +56,7 @@ def read_jsonl(path: str | Path) -> tuple[Conversation, ...]:
     conversations: dict[str, _Numbered] = {}
     for number, line in enumerate(text_of(Path(path)).split("\n"), start=1):
         if line.strip():
-            record: _Line = decoded(f"{path}, line {number}", line, _Line)  # type: ignore[arg-type]
+            record: _Line = decoded(f"{path}, line {number}", line, _Line)  # type: ignore[arg-type] # a union
             conversations.setdefault(record.conversation, []).append((number, record))
     return tuple(_conversation(str(path), name, lines) for name, lines in conversations.items())
 

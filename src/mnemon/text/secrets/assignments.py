@@ -220,9 +220,9 @@ def _following(text: str, name: re.Match[str]) -> Span | None:
     value = _head(text, span)
     if _is_option(text, name.start()):
         return span if is_secret_after_sign(value, spaced=False) else None
-    long_enough = len(value) >= 6 and any(c.isdigit() for c in value)  # noqa: PLR2004
+    long_enough = len(value) >= 6 and any(c.isdigit() for c in value)  # noqa: PLR2004 - a guess
     if name["weak"]:
-        long_enough = len(value) >= 20 and is_random(value)  # noqa: PLR2004
+        long_enough = len(value) >= 20 and is_random(value)  # noqa: PLR2004 - a guess
     return span if long_enough and not value.isdigit() and is_secret_in_prose(value) else None
 
 

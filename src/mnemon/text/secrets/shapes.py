@@ -53,7 +53,7 @@ def is_random(text: str) -> bool:
     return (
         any(c.isdigit() for c in text)
         and any(c.isalpha() for c in text)
-        and (any(c.isupper() for c in text) or any(len(run) >= 16 for run in text.split("-")))  # noqa: PLR2004
+        and (any(c.isupper() for c in text) or any(len(run) >= 16 for run in text.split("-")))  # noqa: PLR2004 - told above
     )
 
 
