@@ -78,6 +78,8 @@ def _write_everything(tx: Transaction) -> None:
     tx.next_sequence("s1")
     tx.record([Event(record_id(1), Action.UPDATED, at(1), "user", 2, {"a": "b"})])
     tx.reword(record_id(12), [(message(12, "other", sequence=12), own)])
+    tx.set_base_memory("a", sources=source, at=at(1))
+    tx.reword_base_memory({1: "b"})
     tx.purge([record_id(3), record_id(13)])
     tx.set_strengths([record_id(1)], [0.1])
 
@@ -105,6 +107,9 @@ def _read_everything(snapshot: Snapshot) -> None:
     snapshot.derived(ids)
     snapshot.vectors([b"d" * 16])
     snapshot.statistics()
+    snapshot.base_memory()
+    snapshot.base_memory(as_of=at(1))
+    snapshot.base_memories()
     snapshot.vitals(states=states)
     scope = Scope(now=at(9), session_id="s1", tags=("a",), include_compressed=False)
     numbers = snapshot.nearest(vector(1), 9, Scope(now=at(9)))

@@ -67,6 +67,9 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     with opened(store, encrypted=request.param == "encrypted") as memory:
         for owner in ("alice", "bob"):
             live(memory.owner(owner))
+            for text in ("Likes tea", "Likes coffee"):
+                with memory._parts.store.write(owner) as tx:
+                    tx.set_base_memory(text, sources=(), at=datetime(2026, 1, 2, tzinfo=UTC))
     return store
 
 
@@ -220,6 +223,9 @@ DAMAGE = {
         "event", "INSERT INTO events VALUES (1, 0, zeroblob(16), 'updated', 0, 'user', 1, NULL)"
     ),
     "rows of nobody": Damage("orphan", "INSERT INTO tags VALUES (77, zeroblob(16), 1)"),
+    "a version of the base memory is lost": Damage(
+        "versions", "DELETE FROM base_memories WHERE owner_id = 1 AND version = 2", False
+    ),
     "a byte of a text is flipped": Damage(
         "content",
         "UPDATE memories SET content = CAST(substr(content, 1, length(content) - 2) || x'71'"
@@ -303,6 +309,22 @@ def test_a_row_put_back_from_an_older_version_does_not_open(tmp_path: Path) -> N
     plant(path, "UPDATE memories SET content = (SELECT content FROM versions)")
     with again(path) as memory:
         assert [each.kind for each in memory.verify().findings] == ["sealed"]
+
+
+def test_a_base_memory_that_does_not_open_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "encrypted" / "memory.db"
+    with again(path) as memory:
+        for text in ("Likes tea", "Likes coffee"):
+            with memory._parts.store.write("alice") as tx:
+                tx.set_base_memory(text, sources=(), at=datetime(2026, 1, 2, tzinfo=UTC))
+    plant(
+        path,
+        "UPDATE base_memories AS b SET content = (SELECT content FROM base_memories AS o"
+        " WHERE o.version <> b.version) WHERE version = 1",
+    )
+    with again(path) as memory:
+        (found,) = memory.verify().findings
+        assert (found.kind, found.owner_id, found.repaired) == ("sealed", "alice", False)
 
 
 def test_an_import_and_what_an_erased_owner_leaves_are_as_they_must_be(path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from mnemon.ports.base_memory import BaseMemories
 from mnemon.ports.removal import Wordings
 from mnemon.ports.upkeep import Conditions
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-class Snapshot(Wordings, Conditions, Protocol):
+class Snapshot(Wordings, Conditions, BaseMemories, Protocol):
     """One owner's memory as it stood when the snapshot was taken.
 
     Nothing of another owner can be seen through it, nor does what others hold change any

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from mnemon.ports.base_memory import BaseMemoryChanges
 from mnemon.ports.removal import Removal
 from mnemon.ports.snapshot import Snapshot
 from mnemon.ports.upkeep import Upkeep
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from mnemon.ports.columns import IndexEntry
 
 
-class Transaction(Snapshot, Removal, Upkeep, Protocol):
+class Transaction(Snapshot, Removal, Upkeep, BaseMemoryChanges, Protocol):
     """A snapshot of one owner that is also the only writer of that owner.
 
     An error in one of its methods undoes the whole transaction, even where the block catches

@@ -47,6 +47,9 @@ def records(snapshot: Snapshot) -> dict[str, Any]:
         "derived": snapshot.derived(IDS),
         "vectors": sorted(plain(snapshot.vectors([b"d" * 16, b"e" * 16])).items()),
         "statistics": snapshot.statistics(),
+        "base memory": snapshot.base_memory(),
+        "base memory then": [snapshot.base_memory(as_of=at(n)) for n in (0, 20, 40)],
+        "base memories": snapshot.base_memories(),
         "vitals": snapshot.vitals(states=states),
         "of the active": snapshot.vitals(states=frozenset({State.ACTIVE})),
     }

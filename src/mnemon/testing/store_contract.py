@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mnemon.testing.builders import DIMENSION
+from mnemon.testing.store_base_memory import BaseMemoryContract
 from mnemon.testing.store_messages import MessagesContract
 from mnemon.testing.store_records import MemoriesContract
 from mnemon.testing.store_removal import ErasureContract, RemovalContract
@@ -49,6 +50,7 @@ class StoreContract(
     ErasureContract,
     ReviewContract,
     UpkeepContract,
+    BaseMemoryContract,
     OwnersContract,
     MetaContract,
     ConcurrencyContract,

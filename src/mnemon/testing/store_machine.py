@@ -272,6 +272,26 @@ class StoreMachine(RuleBasedStateMachine):
         own = list(strengths), list(strengths.values())
         self._write(owner, lambda tx: tx.set_strengths(*own))
 
+    @rule(
+        owner=some.owners,
+        content=st.sampled_from(some.WORDS),
+        sources=some.sources,
+        at_=some.times,
+        reworded=st.none() | st.integers(1, 3),
+    )
+    def base_memory(
+        self, owner: str, content: str, sources: Any, at_: Any, reworded: int | None
+    ) -> None:
+        """Write the base memory, or reword a version of it that may not be there."""
+
+        def write(tx: Transaction) -> None:
+            if reworded is None:
+                tx.set_base_memory(content, sources=sources, at=at_)
+            else:
+                tx.reword_base_memory({reworded: content})
+
+        self._write(owner, write)
+
     @rule(owner=some.owners, memory=some.memories, own=some.entries)
     def fail(self, owner: str, memory: Memory, own: IndexEntry) -> None:
         """Write, and then fail: nothing of it may stay."""

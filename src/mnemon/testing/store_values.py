@@ -50,7 +50,7 @@ entries = st.builds(
     ),
     words=st.integers(0, 9),
 ) | st.builds(entry, _passages, content_key=st.sampled_from(WORDS))
-_sources = st.lists(st.builds(Source, ids, st.sampled_from(("message", "memory"))), max_size=2)
+sources = st.lists(st.builds(Source, ids, st.sampled_from(("message", "memory"))), max_size=2)
 scopes = st.builds(
     Scope,
     now=times,
@@ -85,7 +85,7 @@ memories = st.builds(
     state=st.sampled_from((State.ACTIVE,) * 4 + tuple(State)),
     superseded_by=st.none() | ids,
     session_id=st.none() | st.sampled_from(SESSIONS),
-    sources=_sources.map(tuple),
+    sources=sources.map(tuple),
     compressed=st.booleans(),
     origin=st.sampled_from(Origin),
     version=st.integers(1, 6),

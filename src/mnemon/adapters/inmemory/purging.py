@@ -12,6 +12,8 @@ from mnemon.errors import InvalidInput, NotFound
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mnemon.domain.base_memory import BaseMemory
+    from mnemon.domain.memories import Source
     from mnemon.domain.messages import Message
     from mnemon.ports.store import IndexEntry
 
@@ -39,6 +41,7 @@ class Purging(Writer):
             }
             for id_, versions in state.memories.items():
                 state.memories[id_] = tuple(_letting_go(version, gone) for version in versions)
+            state.base_memories = tuple(_without(one, gone) for one in state.base_memories)
             for name in sessions:
                 self._recount(name)
 
@@ -109,7 +112,15 @@ def _letting_go(version: MemoryVersion, gone: set[str]) -> MemoryVersion:
         version,
         memory=replace(
             memory,
-            sources=tuple(source for source in memory.sources if source.id not in gone),
+            sources=_left(memory.sources, gone),
             superseded_by=None if memory.superseded_by in gone else memory.superseded_by,
         ),
     )
+
+
+def _without(version: BaseMemory, gone: set[str]) -> BaseMemory:
+    return replace(version, sources=_left(version.sources, gone))
+
+
+def _left(sources: Sequence[Source], gone: set[str]) -> tuple[Source, ...]:
+    return tuple(source for source in sources if source.id not in gone)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from mnemon.adapters.inmemory.state import Item, MemoryVersion, MessageVersion, OwnerState
     from mnemon.adapters.sql.sealing import Sealing
+    from mnemon.domain.base_memory import BaseMemory
     from mnemon.domain.memories import Memory
     from mnemon.domain.messages import Message
     from mnemon.ports.upkeep import Vitals
@@ -213,6 +214,17 @@ class Records:
         latest.sort(key=lambda version: (version.memory.created_at, version.memory.id))
         return vitals_of([self._vital(each) for each in latest if each.memory.state in states])
 
+    def base_memory(self, *, as_of: datetime | None = None) -> BaseMemory | None:
+        """See the port."""
+        versions = self._state.base_memories
+        if as_of is not None:
+            versions = tuple(one for one in versions if _held(one, as_of))
+        return versions[-1] if versions else None
+
+    def base_memories(self) -> list[BaseMemory]:
+        """See the port."""
+        return list(self._state.base_memories)
+
     def _vital(self, version: MemoryVersion) -> tuple[object, ...]:
         memory = version.memory
         number = -1
@@ -263,6 +275,10 @@ class Records:
         since = instant(item.valid_from)
         memory = replace(version.memory, state=State.ACTIVE, superseded_by=None, updated_at=since)
         return Version(memory, since, None if item.valid_to == NEVER else instant(item.valid_to))
+
+
+def _held(version: BaseMemory, at: datetime) -> bool:
+    return version.valid_from <= at and (version.valid_to is None or at < version.valid_to)
 
 
 def _vectors(item: Item) -> int:

@@ -11,6 +11,7 @@ from mnemon.domain.memories import DORMANT, EPISODE
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from mnemon.domain.base_memory import BaseMemory
     from mnemon.domain.items import Features
     from mnemon.domain.memories import Event, Link, Memory
     from mnemon.domain.messages import Message, Role
@@ -94,6 +95,7 @@ class OwnerState:
     participants: dict[tuple[str | None, Role], int] = field(default_factory=dict)
     links: dict[Link, None] = field(default_factory=dict)
     events: tuple[Event, ...] = ()
+    base_memories: tuple[BaseMemory, ...] = ()
 
     def is_dormant(self, item: Item) -> bool:
         """Whether an item is of the newest version of a memory that is dormant."""

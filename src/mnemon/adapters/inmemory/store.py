@@ -9,6 +9,7 @@ from datetime import UTC
 from typing import TYPE_CHECKING
 
 from mnemon.adapters.crypto.plain import PlainCipher
+from mnemon.adapters.inmemory.base_memory import BaseMemoryChanges
 from mnemon.adapters.inmemory.purging import Purging
 from mnemon.adapters.inmemory.reads import Records
 from mnemon.adapters.inmemory.search import Search
@@ -39,7 +40,7 @@ class InMemorySnapshot(Search, Records):
         return self._searched.counter
 
 
-class InMemoryTransaction(Search, Purging, Upkeep):
+class InMemoryTransaction(Search, BaseMemoryChanges, Purging, Upkeep):
     """A `Transaction` of the reference store. Its searches answer from the state at its begin."""
 
     def __init__(self, state: OwnerState, sealing: Sealing, dimension: int | None) -> None:

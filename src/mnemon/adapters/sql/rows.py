@@ -14,6 +14,7 @@ from mnemon.adapters.sql.values import (
     pack_id,
     unpack_id,
 )
+from mnemon.domain.base_memory import BaseMemory
 from mnemon.domain.memories import Action, Event, Memory, Origin, Source, State
 from mnemon.domain.messages import Message, Role
 
@@ -32,6 +33,9 @@ MEMORY_COLUMNS = (
 """The columns that `memories` and `versions` share, in the order of a row."""
 
 _MESSAGE, _MEMORY = 0, 1
+
+_BASE_MEMORY = "base_memory"
+"""What stands for its id; no memory's or message's can be like it."""
 
 
 def memory_row(
@@ -140,6 +144,28 @@ def unpack_sources(packed: bytes | None) -> tuple[Source, ...]:
         for record, of, external_id in msgspec.msgpack.decode(
             packed, type=list[tuple[bytes, int, str | None]]
         )
+    )
+
+
+def seal_base_memory(sealing: Sealing, content: str, version: int) -> bytes:
+    """Return what the base memory says in a version, sealed."""
+    return sealing.seal(content, _BASE_MEMORY, "content", version)
+
+
+def open_base_memory(sealing: Sealing, sealed: bytes, version: int) -> str:
+    """Return what the base memory says in a version."""
+    return sealing.open(sealed, _BASE_MEMORY, "content", version)
+
+
+def base_memory_of(sealing: Sealing, row: Row) -> BaseMemory:
+    """Return the base memory of a row: version, content, sources, valid from, valid to."""
+    version, sealed, sources, valid_from, valid_to = row
+    return BaseMemory(
+        content=open_base_memory(sealing, sealed, version),
+        version=version,
+        valid_from=instant(valid_from),
+        valid_to=instant_or_none(valid_to),
+        sources=unpack_sources(sources),
     )
 
 

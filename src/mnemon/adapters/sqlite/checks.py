@@ -136,6 +136,18 @@ _VERSIONS = (
     ),
 )
 
+_BASE_MEMORY = (
+    Check(
+        "versions",
+        "a version of the base memory is lost, or they do not follow each other in time",
+        "SELECT NULL FROM base_memories AS x WHERE owner_id = ?1 AND ("
+        "(SELECT count(*) FROM base_memories AS y WHERE y.owner_id = x.owner_id"
+        " AND y.version BETWEEN 1 AND x.version) <> x.version"
+        " OR x.valid_to IS NOT (SELECT y.valid_from FROM base_memories AS y"
+        " WHERE y.owner_id = x.owner_id AND y.version = x.version + 1))",
+    ),
+)
+
 _ROLE = "CASE r.origin WHEN 'user' THEN 'user' ELSE 'assistant' END"
 _SPOKEN = (
     "(SELECT p.role FROM participants AS p WHERE p.owner_id = r.owner_id AND p.number = r.speaker)"
@@ -279,6 +291,7 @@ _OTHERS = (
 
 CHECKS = (
     *_VERSIONS,
+    *_BASE_MEMORY,
     *_OTHERS,
     *(
         check

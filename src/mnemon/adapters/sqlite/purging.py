@@ -171,21 +171,19 @@ class Purging(MessageChanges):
         self._removed_items = (*self._removed_items, *gone)
 
     def _let_go_of(self, gone: frozenset[bytes]) -> None:
-        """Take records out of the sources of all versions of memories."""
-        for table in ("memories", "versions"):
+        """Take records out of the sources of all versions of memories, and the base memory."""
+        for table in ("memories", "versions", "base_memories"):
             rows = self._connection.rows(
-                f"SELECT id, version, sources FROM {table}"
-                " WHERE owner_id = ? AND sources IS NOT NULL",
+                f"SELECT rowid, sources FROM {table} WHERE owner_id = ? AND sources IS NOT NULL",
                 (self._owner,),
             )
-            for id_, version, packed in rows:
+            for row, packed in rows:
                 sources = unpack_sources(packed)
                 left = [source for source in sources if find_id(source.id) not in gone]
                 if len(left) < len(sources):
                     self._connection.run(
-                        f"UPDATE {table} SET sources = ?"
-                        " WHERE owner_id = ? AND id = ? AND version = ?",
-                        (pack_sources(left), self._owner, id_, version),
+                        f"UPDATE {table} SET sources = ? WHERE owner_id = ? AND rowid = ?",
+                        (pack_sources(left), self._owner, row),
                     )
 
     def finish(self) -> None:

@@ -21,6 +21,7 @@ from mnemon.adapters.sql.values import (
     instant,
     instant_or_none,
 )
+from mnemon.adapters.sqlite.base_memory_reads import BaseMemoryRecords
 from mnemon.adapters.sqlite.conditions import Conditions
 from mnemon.adapters.sqlite.owner_row import stored_dimension
 from mnemon.adapters.sqlite.schema import DORMANT_STATES
@@ -68,7 +69,7 @@ _DERIVED = (
 )
 
 
-class Records(Conditions):
+class Records(Conditions, BaseMemoryRecords):
     """The records of one owner as one connection sees them: the reading half of a snapshot."""
 
     def memories(self, ids: Sequence[str], *, as_of: datetime | None = None) -> list[Memory]:

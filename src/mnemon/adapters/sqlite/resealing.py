@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mnemon.adapters.sql.rows import open_name, seal_name, speaker_digest
+from mnemon.adapters.sql.rows import (
+    open_base_memory,
+    open_name,
+    seal_base_memory,
+    seal_name,
+    speaker_digest,
+)
 from mnemon.adapters.sql.values import unpack_id
 from mnemon.adapters.sqlite.owner_row import stored_dimension
 from mnemon.errors import Conflict
@@ -36,10 +42,9 @@ SEALED = {
     "terms": ("term",),
     "tags": ("tag",),
     "events": ("details",),
+    "base_memories": ("content",),
 }
-"""The columns that are sealed, digested or hidden. Nothing writes to the table below yet."""
-
-UNUSED = ("base_memories",)
+"""The columns that are sealed, digested or hidden."""
 
 _VECTORS = 4_096
 """Vectors turned at a time: about 5 MB of them."""
@@ -68,20 +73,15 @@ class Resealer:
             Conflict: A keyword or tag comes from none of the owner's texts.
             StoreDamaged: Something does not open.
         """
-        self._refuse_unused()
         names = self._participants()
         for table in ("messages", "message_versions"):
             self._messages(table, names, entry)
         for table in ("memories", "versions"):
             self._memories(table, entry)
         self._events()
+        self._base_memory()
         self._vectors()
         self._apply()
-
-    def _refuse_unused(self) -> None:
-        for table in UNUSED:
-            if self._connection.row(f"SELECT 1 FROM {table} WHERE owner_id = ?", (self._owner,)):
-                raise Conflict(f"this Mnemon cannot change the key of what is in {table}")
 
     def _participants(self) -> dict[int, str | None]:
         rows = self._connection.rows(
@@ -165,6 +165,14 @@ class Resealer:
         self._connection.run_many(
             "UPDATE events SET details = ? WHERE owner_id = ? AND number = ?", changed
         )
+
+    def _base_memory(self) -> None:
+        for rows in self._rows("base_memories", "rowid, version, content"):
+            texts = [(v, open_base_memory(self._old, sealed, v), row) for row, v, sealed in rows]
+            self._connection.run_many(
+                "UPDATE base_memories SET content = ? WHERE rowid = ?",
+                [(seal_base_memory(self._new, text, v), row) for v, text, row in texts],
+            )
 
     def _vectors(self) -> None:
         dimension = stored_dimension(self._connection) or 0

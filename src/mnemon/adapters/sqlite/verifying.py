@@ -11,7 +11,12 @@ import msgspec
 import numpy as np
 
 from mnemon.adapters.sql.entries import passage_rows, term_rows
-from mnemon.adapters.sql.rows import MEMORY_COLUMNS, speaker_digest, unpack_sources
+from mnemon.adapters.sql.rows import (
+    MEMORY_COLUMNS,
+    open_base_memory,
+    speaker_digest,
+    unpack_sources,
+)
 from mnemon.adapters.sql.sealing import Sealing
 from mnemon.adapters.sql.values import pack_id, unpack_id
 from mnemon.adapters.sqlite.checks import CHECKS
@@ -92,7 +97,7 @@ class Examined:
             for check in CHECKS
             for (id_,) in self._connection.rows(check.find, self._me)
         ]
-        return [*found, *self._speakers(), *self._memories(), *self._events()]
+        return [*found, *self._speakers(), *self._memories(), *self._events(), *self._base_memory()]
 
     def texts(self) -> list[StoredText]:
         """See the port."""
@@ -202,6 +207,17 @@ class Examined:
         for number, packed, details in rows:
             if self._opened(details, unpack_id(packed), "event", number) is None:
                 yield self._finding("sealed", unpack_id(packed), "an event's details do not open")
+
+    def _base_memory(self) -> Iterator[Finding]:
+        rows = self._connection.rows(
+            "SELECT version, content FROM base_memories WHERE owner_id = ?", self._me
+        )
+        for version, sealed in rows:
+            try:
+                open_base_memory(self._sealing, sealed, version)
+            except (StoreDamaged, UnicodeDecodeError):
+                detail = f"version {version} of the base memory does not open"
+                yield self._finding("sealed", None, detail)
 
     def _said(self) -> Iterator[StoredText]:
         names = self.names()

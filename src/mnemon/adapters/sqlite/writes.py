@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from mnemon.adapters.sqlite.base_memory import BaseMemoryChanges
 from mnemon.adapters.sqlite.memory_changes import MemoryChanges
 from mnemon.adapters.sqlite.purging import Purging
 from mnemon.adapters.sqlite.upkeep import Upkeep
 
 
-class Writer(MemoryChanges, Purging, Upkeep):
+class Writer(MemoryChanges, BaseMemoryChanges, Purging, Upkeep):
     """The changing half of a transaction."""

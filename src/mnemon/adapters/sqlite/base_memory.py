@@ -1,0 +1,61 @@
+"""The base memory of one owner in a SQLite file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mnemon.adapters.sql.rows import pack_sources, seal_base_memory
+from mnemon.adapters.sql.values import micros
+from mnemon.adapters.sqlite.changes import Changes
+from mnemon.errors import NotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from mnemon.domain.memories import Source
+
+
+class BaseMemoryChanges(Changes):
+    """The ways to change it."""
+
+    def set_base_memory(self, content: str, *, sources: Sequence[Source], at: datetime) -> None:
+        """See the port."""
+        with self._change():
+            version, since = self._connection.row(
+                "SELECT coalesce(max(version), 0) + 1, max(?1, coalesce(max(valid_from), ?1))"
+                " FROM base_memories WHERE owner_id = ?2",
+                (micros(at), self._owner),
+            ) or (1, micros(at))
+            self._connection.run(
+                "UPDATE base_memories SET valid_to = ? WHERE owner_id = ? AND valid_to IS NULL",
+                (since, self._owner),
+            )
+            self._connection.run(
+                "INSERT INTO base_memories (owner_id, version, content, sources, valid_from)"
+                " VALUES (?, ?, ?, ?, ?)",
+                (
+                    self._owner,
+                    version,
+                    seal_base_memory(self._sealing, content, version),
+                    pack_sources(sources),
+                    since,
+                ),
+            )
+            self._is_changed = True
+
+    def reword_base_memory(self, contents: Mapping[int, str]) -> None:
+        """See the port."""
+        with self._change():
+            for version, content in contents.items():
+                changed = self._connection.run(
+                    "UPDATE base_memories SET content = ? WHERE owner_id = ? AND version = ?",
+                    (
+                        seal_base_memory(self._sealing, content, version),
+                        self._owner,
+                        version,
+                    ),
+                )
+                if not changed:
+                    raise NotFound("version of the base memory", str(version))
+                self._is_changed = True
