@@ -6,6 +6,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol
 
@@ -43,24 +44,20 @@ class Counter(Protocol):
         ...
 
 
-def counted(text: str, spans: Sequence[Span], counter: Counter) -> list[Counted]:
-    """Return the spans with their counts, asked for at once."""
-    counts = counter.count([span.of(text) for span in spans]) if spans else []
-    return list(zip(spans, counts, strict=True))
-
-
+@dataclass(frozen=True, slots=True)
 class Room:
     """What a stretch may cost: tokens and, where it is given, characters."""
 
-    __slots__ = ("chars", "tokens")
-
-    def __init__(self, tokens: int, chars: int | None = None) -> None:
-        self.tokens = tokens
-        self.chars = chars
+    tokens: int
+    chars: int | None = None
 
     def holds(self, span: Span, tokens: int) -> bool:
         """Tell whether a stretch of so many tokens fits."""
-        return tokens <= self.tokens and (self.chars is None or span.end - span.start <= self.chars)
+        return tokens <= self.tokens and self.may_hold(span)
+
+    def may_hold(self, span: Span) -> bool:
+        """Tell whether a stretch has not too many characters."""
+        return self.chars is None or span.end - span.start <= self.chars
 
     def parts(self, span: Span, tokens: int) -> int:
         """Return to how many parts a stretch that does not fit is best cut."""
@@ -68,6 +65,18 @@ class Room:
         if self.chars is None:
             return by_tokens
         return max(by_tokens, -(-(span.end - span.start) * _PARTS_EACH // self.chars))
+
+
+def counted(
+    text: str, spans: Sequence[Span], counter: Counter, room: Room | None = None
+) -> list[Counted]:
+    """Return the spans with their counts, asked for at once.
+
+    What has more characters than the room is not counted, but has 0: it does not fit anyway.
+    """
+    asked = [span for span in spans if room is None or room.may_hold(span)]
+    counts = iter(counter.count([span.of(text) for span in asked]) if asked else [])
+    return [(span, next(counts) if room is None or room.may_hold(span) else 0) for span in spans]
 
 
 def cut_to_fit(
@@ -98,7 +107,7 @@ def _finer(
         for span, tokens in units
     ]
     counts = iter(
-        counted(text, [span for group in parts if len(group) > 1 for span in group], counter)
+        counted(text, [span for group in parts if len(group) > 1 for span in group], counter, room)
     )
     finer: list[Counted] = []
     for unit, group in zip(units, parts, strict=True):

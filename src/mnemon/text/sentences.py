@@ -13,7 +13,8 @@ _LINE = re.compile(r"[^\n\u2028\u2029]+")
 
 # A mark that ends a sentence where white space, or the line's end, follows it; or one of a
 # script that needs no space after it. Closing quotes and brackets belong to the sentence.
-_CLOSING = r"[\"'”’“‘»›)\]}*_」』）】〉》]*"
+# So does a note's number after the mark.
+_CLOSING = r"(?:[\"'”’“‘»›)\]}*_」』）】〉》]|\[\d{1,3}\])*"
 _END = re.compile(rf"(?:[.!?…؟۔।։။።]+(?P<closed>{_CLOSING})(?=\s|$)|[。！？｡]+{_CLOSING})")
 
 # Abbreviations whose point ends no sentence: always; before a number; before a small letter.
@@ -21,15 +22,17 @@ _END = re.compile(rf"(?:[.!?…؟۔।։။።]+(?P<closed>{_CLOSING})(?=\s|$)|[
 _LISTS = (
     """
     dr mr mrs ms mx prof rev hon st gen col capt lt sgt gov sen rep vs cf viz al eds approx ca
-    e.g i.e eg ie mt dipl ing hr hl
+    e.g i.e eg ie mt cmdr dipl ing hr hl
     z.b d.h u.a o.ä u.ä i.d.r v.a s.o s.u bzw evtl ggf inkl exkl zzgl sog vgl zb bspw allg geb
+    mwst mio mrd tsd u chr
     """,
     """
-    no nos nr vol fig figs p pp art sec ch eq tel ext abs bd str s
+    no nos nr vol fig figs p pp art sec ch eq tel ext abs bd str s kap abb tab bj est
     jan feb mar apr jun jul aug sept sep oct nov dec okt dez
     """,
     """
-    inc ltd corp co jr sr etc usw est dept univ min max std mio mrd u.s u.k a.m p.m ave blvd rd
+    inc ltd corp co jr sr etc usw est dept univ min max std u.s u.k a.m p.m ave blvd rd jun sen ff
+    jan feb apr jul aug sept okt oct nov dez dec
     """,
 )
 _ALWAYS, _BEFORE_A_NUMBER, _BEFORE_A_SMALL_LETTER = map(listed, _LISTS)
@@ -37,6 +40,11 @@ _GERMAN_MONTHS = (
     "Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
 )
 _ORDINAL_FOLLOWER = re.compile(rf"\s+(?:[a-zäöüß]|(?:{_GERMAN_MONTHS}|\d{{1,2}}\.)(?!\w))")
+_CHRIST_FOLLOWER = re.compile(r"\s+Chr\b")
+_STREET = re.compile(r"\w{2,}str$", re.IGNORECASE)
+_DAY_AND_MONTH = re.compile(r"\d{1,2}\.\d{1,2}$")
+_ROMAN = re.compile(r"[IVX]{2,}$")
+_INITIALS = re.compile(r"(?:[^\W\d_a-z]\.)+[^\W\d_a-z]$")
 _ORDINAL_LEADER = re.compile(
     r"(?:^|\s)(?:am|vom|zum|beim|im|ab|bis|der|die|das|den|dem|des|ein|eine)\s+\d{1,3}$",
     re.IGNORECASE,
@@ -111,6 +119,8 @@ def _is_inner_point(before: str, upcoming: str) -> bool:
     word = last[0] if last else ""
     if _is_abbreviation(word.lower(), _NEXT.match(upcoming)):
         return True
+    if _DAY_AND_MONTH.match(word) or _ROMAN.match(word):
+        return _begins_lower(upcoming)  # "am 24.12. abends", "Ludwig XIV. regierte"
     if word.isdigit():
         return (
             _LIST_NUMBER.fullmatch(before) is not None
@@ -125,8 +135,8 @@ def _is_abbreviation(lower: str, following: re.Match[str] | None) -> bool:
         return True
     if following is None:
         return False
-    if lower in _BEFORE_A_NUMBER:
-        return following[1].isdigit()
+    if following[1].isdigit():
+        return lower in _BEFORE_A_NUMBER or _STREET.match(lower) is not None
     return lower in _BEFORE_A_SMALL_LETTER and following[1].islower()
 
 
@@ -137,6 +147,10 @@ def _is_initial(before: str, word: str, upcoming: str) -> bool:
         return False
     previous = before[: -len(word)].rstrip()
     if following[2] == "." or _INITIAL.search(previous):
+        return True
+    if _INITIALS.match(word) and (not previous or previous.endswith((".", "!", "?"))):
+        return True  # "J.R.R. Tolkien": no sentence is of initials alone
+    if word in {"v", "n"} and _CHRIST_FOLLOWER.match(upcoming):
         return True
     if word[-1].islower() or "." in word:
         return following[1].islower()

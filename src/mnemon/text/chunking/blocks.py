@@ -160,11 +160,11 @@ class _Gathering:
         """Tell whether a line that looks like that kind belongs to the block before it."""
         if self._kind is BlockKind.LIST:
             return self._list_goes_on(kind, text)
-        if self._after_blank or kind in (BlockKind.CODE, BlockKind.HEADING, BlockKind.LIST):
+        if self._after_blank or kind in (BlockKind.CODE, BlockKind.HEADING):
             return False
         if self._kind is BlockKind.TABLE:
             return "|" in text
-        return self._kind is kind
+        return self._kind is kind is not BlockKind.LIST
 
     def _list_goes_on(self, kind: BlockKind, text: str) -> bool:
         if text.startswith(("  ", "\t")):

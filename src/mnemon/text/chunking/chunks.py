@@ -106,4 +106,5 @@ def _stretch(draft: Piece) -> str:
 def _part(draft: Piece, units: tuple[Counted, ...]) -> Piece:
     start = units[0][0].start
     text = draft.text[start - draft.start : units[-1][0].end - draft.start]
-    return Piece(start, text, units, draft.room, draft.kind)
+    tokens = sum(cost for _, cost in units)
+    return Piece(start, text, units, tokens, draft.room, draft.kind)

@@ -13,6 +13,7 @@ from mnemon.text.cutting import Room
 
 # A line this short that ends in no mark is a title. A guess.
 _TITLE_CHARS = 80
+_TAIL = 100
 _LEADS = re.compile(r"[:：]\W*$|\n {0,3}(?:=+|-+)[ \t]*$")
 _ENDS = re.compile(r"[.!?…。！？,;|)\]}\"'”’“‘»]\W*$")
 
@@ -72,6 +73,7 @@ def _joined(first: Piece, second: Piece, sizes: Sizes) -> Piece:
         first.start,
         first.text + second.text,
         first.units + second.units,
+        first.tokens + second.tokens,
         Room(sizes.max_tokens, sizes.max_chars),
         second.kind,
     )
@@ -82,11 +84,11 @@ def _leads(piece: Piece) -> bool:
     if piece.kind is BlockKind.HEADING:
         return True
     text = piece.text.rstrip()
-    if _LEADS.search(text):
+    if _LEADS.search(text[-_TAIL:]):
         return True
     return (
         piece.kind is BlockKind.PROSE
         and len(text) <= _TITLE_CHARS
         and "\n" not in text
-        and _ENDS.search(text) is None
+        and _ENDS.search(text[-_TAIL:]) is None
     )

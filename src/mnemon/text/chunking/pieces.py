@@ -25,6 +25,7 @@ class Piece:
         start: Where it begins in the whole text.
         text: The stretch, with the white space after it.
         units: What it is made of, by stretches of the whole text, and their tokens.
+        tokens: The sum of these.
         room: What it may cost.
         kind: Of the block that it ends with.
     """
@@ -32,6 +33,7 @@ class Piece:
     start: int
     text: str
     units: tuple[Counted, ...]
+    tokens: int
     room: Room
     kind: BlockKind
 
@@ -39,11 +41,6 @@ class Piece:
     def end(self) -> int:
         """Where it ends, the white space after it aside."""
         return self.units[-1][0].end
-
-    @property
-    def tokens(self) -> int:
-        """The sum of its units' tokens."""
-        return sum(tokens for _, tokens in self.units)
 
 
 def pieces(batch: Sequence[Block], counter: Counter, sizes: Sizes) -> list[Piece]:
@@ -76,7 +73,9 @@ def _units(
     wholes = [span for at in zip(starts, ends, strict=True) for span in stripped(text, *at)]
     units: list[list[Counted]] = [[] for _ in starts]
     long: dict[BlockKind, list[Counted]] = {}
-    for span, tokens in counted(text, wholes, counter):
+    for span, tokens in counted(
+        text, wholes, counter, Room(sizes.hard_max_tokens, sizes.max_chars)
+    ):
         at = bisect_right(starts, span.start) - 1
         if room_of(kinds[at], sizes).holds(span, tokens):
             units[at].append((span, tokens))
@@ -129,4 +128,5 @@ def _placed(
         units = tuple(
             (Span(offset + span.start, offset + span.end), tokens) for span, tokens in group
         )
-        yield Piece(offset + start, text[start:end], units, room_of(kind, sizes), kind)
+        tokens = sum(cost for _, cost in units)
+        yield Piece(offset + start, text[start:end], units, tokens, room_of(kind, sizes), kind)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from mnemon.domain.items import Span
 from mnemon.text.chunking.blocks import ITEM, BlockKind
@@ -11,6 +12,10 @@ from mnemon.text.sentences import sentence_ends
 
 _LINE_END = re.compile(r"\n|[\u2028\u2029]")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
+_FIRST_WORD = re.compile(r"\s*\S*")
+# The width of running text is what this many of a hundred lines keep to; the rest have something
+# in them that can't be parted. A guess.
+_MOST_LINES = 90
 _STRONG_MARK = re.compile(r"[;:](?=\s)|[；：]")
 _WEAK_MARK = re.compile(r",(?=\s)|[–—]|[，、،]")
 # Words before which a clause may be cut, English and German; from general knowledge.
@@ -30,7 +35,25 @@ def _after(pattern: re.Pattern[str]) -> Cut:
 
 
 def _after_sentences(text: str, span: Span, _parts: int) -> list[int]:
-    return list(sentence_ends(text, span.start, span.end))
+    """Return where sentences end: at their marks, and where a line ends on purpose."""
+    ends = sentence_ends(text, span.start, span.end)
+    return sorted({*ends, *_chosen_line_ends(text, span)})
+
+
+def _chosen_line_ends(text: str, span: Span) -> list[int]:
+    """Return where lines end that had room for the next word: in a poem, a log, a chat.
+
+    Lines of running text end where the next word would have been too long for the width of most.
+    """
+    ends = [mark.end() for mark in _LINE_END.finditer(text, span.start, span.end)]
+    lines = [text[start:end].rstrip() for start, end in pairwise([span.start, *ends, span.end])]
+    widths = sorted(map(len, lines))
+    width = widths[len(widths) * _MOST_LINES // 100]
+    return [
+        end
+        for end, (line, following) in zip(ends, pairwise(lines), strict=True)
+        if len(line) + 1 + len(_FIRST_WORD.match(following)[0]) <= width  # type: ignore[index]
+    ]
 
 
 def _before_items(text: str, span: Span, _parts: int) -> list[int]:
