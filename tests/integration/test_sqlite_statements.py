@@ -116,6 +116,7 @@ def _read_everything(snapshot: Snapshot) -> None:
     snapshot.nearest(vector(1), 9, scope)
     snapshot.postings(["tea"], scope)
     snapshot.centroid(scope)
+    snapshot.containing(["a"], Scope(now=at(9)))
     snapshot.uses(numbers)
     snapshot.numbers(ids, scope)
     snapshot.items(np.array(numbers))

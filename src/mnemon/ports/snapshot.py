@@ -172,6 +172,17 @@ class Snapshot(Wordings, Conditions, BaseMemories, Protocol):
         """
         ...
 
+    def containing(self, words: Sequence[str], scope: Scope) -> tuple[Integers, Integers]:
+        """Return the memories in the scope whose key or content holds any of these texts.
+
+        Anywhere, within words too; compared without regard to case (`str.casefold`), all other
+        characters literally. Opens every memory in the scope: a last resort.
+
+        Returns:
+            Their items, ascending, and how many of the texts each holds.
+        """
+        ...
+
     def items(self, numbers: Integers) -> Items:
         """Return the columns of these items, in their order. Every number must exist."""
         ...

@@ -69,6 +69,7 @@ def searched(
         "similarities": snapshot.similarities(query, numbers[::-1]),
         "centroid": snapshot.centroid(scope),
         "postings": snapshot.postings([*WORDS, "nothing"], scope),
+        "containing": snapshot.containing(["E", "%", "po"], scope),
         "items": snapshot.items(numbers),
         "uses": snapshot.uses(numbers),
         "marked": snapshot.marked(Trait.SUSPICIOUS | Trait.PLACE, scope),

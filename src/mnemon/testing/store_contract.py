@@ -23,7 +23,12 @@ from mnemon.testing.store_records import MemoriesContract
 from mnemon.testing.store_removal import ErasureContract, RemovalContract
 from mnemon.testing.store_reviews import ReviewContract
 from mnemon.testing.store_scopes import ScopeContract
-from mnemon.testing.store_search import ItemsContract, NearnessContract, PostingsContract
+from mnemon.testing.store_search import (
+    ItemsContract,
+    NearnessContract,
+    PostingsContract,
+    SubstringsContract,
+)
 from mnemon.testing.store_sharing import (
     ConcurrencyContract,
     MetaContract,
@@ -43,6 +48,7 @@ class StoreContract(
     MessagesContract,
     NearnessContract,
     PostingsContract,
+    SubstringsContract,
     ItemsContract,
     ScopeContract,
     TransactionContract,

@@ -257,6 +257,70 @@ class PostingsContract:
             assert worded(snapshot, term, "x") == [[1], []]
 
 
+class SubstringsContract:
+    """What the port says of looking into texts."""
+
+    @staticmethod
+    def contained(store: Store, *words: str, scope: Scope = NOW) -> dict[int, int]:
+        """Return how many of the texts each memory holds."""
+        with store.read("alice") as snapshot:
+            numbers, counts = snapshot.containing(words, scope)
+            assert numbers.tolist() == sorted(numbers.tolist())
+            records = snapshot.items(numbers).record_id
+        return {
+            int(id_.replace("-", ""), 16): int(count)
+            for id_, count in zip(records, counts, strict=True)
+        }
+
+    def test_texts_are_found_within_keys_and_contents_of_memories(self, store: Store) -> None:
+        remember(
+            store,
+            memory(1, "Likes green teapots", key="drink"),
+            memory(2, "a cup", key="Tea"),
+            memory(3, "coffee"),
+        )
+        remember(store, memory(4, "tea", owner_id="bob"), owner_id="bob")
+        say(store, message(5, "tea", sequence=1))
+        assert self.contained(store, "tea") == {1: 1, 2: 1}
+        assert self.contained(store, "tea", "green", "rin", "water") == {1: 3, 2: 1}
+        assert self.contained(store, "water") == {}
+        assert self.contained(store) == {}
+
+    def test_case_does_not_count(self, store: Store) -> None:
+        remember(store, memory(1, "Die STRASSE", key="ÉTÉ"), memory(2, "straße"))
+        assert self.contained(store, "Straße") == {1: 1, 2: 1}
+        assert self.contained(store, "strasse", "été") == {1: 2, 2: 1}
+
+    @pytest.mark.parametrize("text", ["%", "_", "\\", "*", "?", "[a-z]", ".", "'", "a\0b", "🙂"])
+    def test_every_character_stands_for_itself(self, store: Store, text: str) -> None:
+        remember(store, memory(1, f"so{text}so"), memory(2, "so so"), memory(3, "x", key=text))
+        assert self.contained(store, text) == {1: 1, 3: 1}
+        assert self.contained(store, f"o{text}s") == {1: 1}
+
+    def test_only_what_the_scope_lets_through_is_looked_into(self, store: Store) -> None:
+        remember(
+            store,
+            memory(1, "tea", tags=("a",)),
+            memory(2, "tea", kind="event"),
+            memory(3, "tea", state=State.FORGOTTEN),
+            memory(4, "tea", expires_at=at(500)),
+            memory(6, "tea", state=State.FADED),
+        )
+        with store.write("alice") as tx:
+            tx.revise(memory(1, "pot", version=2, updated_at=at(60)), short_entry("pot", 1))
+        assert self.contained(store, "tea") == {2: 1}
+        assert self.contained(store, "tea", scope=replace(NOW, as_of=at(59))) == {1: 1, 2: 1, 4: 1}
+        assert self.contained(store, "tea", scope=replace(NOW, dormant=True)) == {2: 1, 4: 1, 6: 1}
+        assert self.contained(store, "tea", scope=replace(NOW, kinds=frozenset({"fact"}))) == {}
+
+    def test_it_looks_into_all_of_many(self, store: Store) -> None:
+        with store.write("alice") as tx:
+            pairs = [(memory(n, f"tea {n}"), entry()) for n in range(1, 1_203)]
+            tx.insert(pairs)
+        assert len(self.contained(store, "tea")) == 1_202
+        assert self.contained(store, "tea 1202") == {1_202: 1}
+
+
 class ItemsContract:
     """What the port says of columns."""
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from mnemon.adapters.sql.substrings import held
 from mnemon.adapters.sql.values import micros, micros_or_none
 from mnemon.domain.messages import Role
 from mnemon.errors import InvalidInput
@@ -93,6 +94,22 @@ class Search:
             total=len(valid),
             mean_length=length / len(valid) if valid else 0.0,
         )
+
+    def containing(self, words: Sequence[str], scope: Scope) -> tuple[Integers, Integers]:
+        """See the port."""
+        sought = [word.casefold() for word in words]
+        counts = {
+            item.number: held(sought, self._texts(item))
+            for item in self._in_scope(scope)
+            if item.kind is not None
+        }
+        found = sorted((number, count) for number, count in counts.items() if count)
+        return _integers([n for n, _ in found]), _integers([count for _, count in found])
+
+    def _texts(self, item: Item) -> list[str]:
+        versions = self._searched.memories[item.record_id]
+        memory = next(one.memory for one in versions if one.item == item.number)
+        return [memory.content, *([] if memory.key is None else [memory.key])]
 
     def items(self, numbers: Integers) -> Items:
         """See the port."""

@@ -82,6 +82,17 @@ class IndexSource(Protocol):
         """Return where terms stand, from an item on: which of the terms, item, part, frequency."""
         ...
 
+    def texts(
+        self, records: NDArray[np.uint8], items: Integers
+    ) -> list[tuple[int, tuple[str, ...]]]:
+        """Return key, if any, and content of versions of memories, opened, ascending by item.
+
+        Args:
+            records: The memories' packed ids, shape (n, 16).
+            items: The items of the versions, shape (n,), ascending.
+        """
+        ...
+
     def summaries(self) -> list[Row]:
         """Return pairs of a summary's item and the compressed item it stands for, if any."""
         ...

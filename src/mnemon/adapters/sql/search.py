@@ -9,6 +9,7 @@ import numpy as np
 from mnemon.adapters.sql import nearness
 from mnemon.adapters.sql.index import ROLES, TermRows, order_keys
 from mnemon.adapters.sql.scopes import in_scope, valid_at
+from mnemon.adapters.sql.substrings import held
 from mnemon.adapters.sql.values import unpack_ids
 from mnemon.domain.items import Span
 from mnemon.policies.vectors import centroid
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 _ID_BITS = 48
 """What a passage's id takes at most: fewer than 2**32 items an owner, and the part."""
+
+_OPENED = 1_000
+"""Memories opened at a time, to bound the memory it takes (a guess)."""
 
 _ROLE_NAMES = np.array(ROLES, dtype=object)
 
@@ -94,6 +98,24 @@ class Search:
             total=total,
             mean_length=length / total if total else 0.0,
         )
+
+    def containing(self, words: Sequence[str], scope: Scope) -> tuple[Integers, Integers]:
+        """See the port."""
+        items = self.index.items
+        mask = self._mask(scope)
+        rows = np.flatnonzero(items.is_memory.view if mask is None else items.is_memory.view & mask)
+        sought = [word.casefold() for word in words]
+        found = [
+            (item, count)
+            for start in range(0, len(rows), _OPENED)
+            for block in (rows[start : start + _OPENED],)
+            for item, texts in self._source.texts(
+                items.record.view[block], items.number.view[block]
+            )
+            if (count := held(sought, texts))
+        ]
+        numbers, counts = np.array(found, dtype=np.int64).reshape(-1, 2).T
+        return numbers, counts
 
     def items(self, numbers: Integers) -> Items:
         """See the port."""

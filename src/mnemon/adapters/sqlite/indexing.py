@@ -38,6 +38,11 @@ _USES = " UNION ALL ".join(
     " ON r.owner_id = m.owner_id AND r.id = m.id WHERE m.owner_id = ?1 AND m.changed > ?2"
     for table, is_dormant in (("memories", f"m.state IN ({DORMANT_STATES})"), ("versions", "0"))
 )
+_TEXTS = " UNION ALL ".join(
+    f"SELECT r.item, r.id, r.version, r.key, r.content FROM carray(?1) AS w CROSS JOIN {table} AS r"
+    " ON r.owner_id = ?2 AND r.id = w.value"
+    for table in ("memories", "versions")
+)
 _POSTINGS = (
     "SELECT w.rowid - 1, t.item, t.part, t.tf FROM carray(?1) AS w CROSS JOIN terms AS t"
     " ON t.owner_id = ?2 AND t.term = w.value AND t.item >= ?3"
@@ -95,6 +100,28 @@ class Tables:
         """See `IndexSource`."""
         sealed = apsw.carray(tuple(self._sealing.term(term) for term in terms))
         return self._connection.rows(_POSTINGS, (sealed, self._owner, first))
+
+    def texts(
+        self, records: NDArray[np.uint8], items: NDArray[np.int64]
+    ) -> list[tuple[int, tuple[str, ...]]]:
+        """See `IndexSource`."""
+        wanted = frozenset(items.tolist())
+        ids = apsw.carray(tuple(record.tobytes() for record in records))
+        rows = [
+            row for row in self._connection.rows(_TEXTS, (ids, self._owner)) if row[0] in wanted
+        ]
+        return [(item, self._opened(*rest)) for item, *rest in sorted(rows)]
+
+    def _opened(
+        self, packed: bytes, version: int, key: bytes | None, content: bytes
+    ) -> tuple[str, ...]:
+        record = unpack_id(packed)
+        sealed = {"key": key, "content": content}
+        return tuple(
+            self._sealing.open(value, record, field, version)
+            for field, value in sealed.items()
+            if value is not None
+        )
 
     def summaries(self) -> list[Row]:
         """See `IndexSource`."""

@@ -89,6 +89,10 @@ class Searching:
         """See the port."""
         return self._search.postings(terms, scope)
 
+    def containing(self, words: Sequence[str], scope: Scope) -> tuple[Integers, Integers]:
+        """See the port."""
+        return self._search.containing(words, scope)
+
     def items(self, numbers: Integers) -> Items:
         """See the port."""
         return self._search.items(numbers)
