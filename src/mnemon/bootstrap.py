@@ -94,7 +94,7 @@ def assemble(  # noqa: PLR0913 - what `Mnemon.open` takes
 
 
 def _services(access: Access, indexer: Indexer, touches: Touches, settings: Settings) -> Services:
-    recalling = Recalling(access, indexer, touches)
+    recalling = Recalling(access, indexer, touches, limit=settings.rag_limit)
     changing = Changing(access, indexer)
     settling = Settling(access, indexer)
     weighing = Weighing(access, indexer)

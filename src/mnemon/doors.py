@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from mnemon.owner import CONTEXT_TOP_K, DEFAULT_SESSION, TOKEN_BUDGET, TOP_K
+from mnemon.owner import DEFAULT_SESSION, TOKEN_BUDGET
 from mnemon.shorthands import PAGE
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class OwnerDoors:
         query: str,
         *,
         owner: str,
-        top_k: int = TOP_K,
+        top_k: int | None = None,
         token_budget: int = TOKEN_BUDGET,
         kinds: Iterable[str] | None = None,
         session: str | None = None,
@@ -173,7 +173,7 @@ class OwnerDoors:
         *,
         owner: str,
         token_budget: int = TOKEN_BUDGET,
-        top_k: int = CONTEXT_TOP_K,
+        top_k: int | None = None,
         kinds: Iterable[str] | None = None,
         session: str | None = None,
         tags: Iterable[str] | None = None,
@@ -181,6 +181,7 @@ class OwnerDoors:
         until: datetime | None = None,
         as_of: datetime | None = None,
         touch: bool = True,
+        state: str = "",
     ) -> str:
         """See `OwnerMemory.context`."""
         return self.owner(owner).context(
@@ -194,6 +195,7 @@ class OwnerDoors:
             until=until,
             as_of=as_of,
             touch=touch,
+            state=state,
         )
 
     def get(self: _Owners, id: str, *, owner: str) -> Memory:

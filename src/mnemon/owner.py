@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from mnemon.services.verify import Verifying
 
 DEFAULT_SESSION = "default"
-TOP_K = 5
 TOKEN_BUDGET = 2_000
 CONTEXT_TOP_K = 100
 
@@ -233,7 +232,7 @@ class OwnerMemory(Shorthands):
         self,
         query: str,
         *,
-        top_k: int = TOP_K,
+        top_k: int | None = None,
         token_budget: int = TOKEN_BUDGET,
         kinds: Iterable[str] | None = None,
         session: str | None = None,
@@ -250,7 +249,8 @@ class OwnerMemory(Shorthands):
 
         Args:
             query: Any text; of a longer one the first 300 and last 700 characters count.
-            top_k: At most so many results; over 100 is cut to 100.
+            top_k: At most so many results, over 100 is cut to 100; None: as many as the profile
+                says, else the configuration (`rag_limit`, 5).
             token_budget: They cost at most so many tokens in a prompt.
             kinds: Only these kinds; "episode" stands for messages.
             session: Only this conversation.
@@ -290,7 +290,7 @@ class OwnerMemory(Shorthands):
         query: str,
         *,
         token_budget: int = TOKEN_BUDGET,
-        top_k: int = CONTEXT_TOP_K,
+        top_k: int | None = None,
         kinds: Iterable[str] | None = None,
         session: str | None = None,
         tags: Iterable[str] | None = None,
@@ -298,15 +298,19 @@ class OwnerMemory(Shorthands):
         until: datetime | None = None,
         as_of: datetime | None = None,
         touch: bool = True,
+        state: str = "",
     ) -> str:
         """Return what is relevant as text for a system prompt; empty with nothing to say.
 
-        As many results as fit into the token budget, at most `top_k`. See `recall`.
+        As many results as fit into the token budget, at most `top_k`; None: as many as the profile
+        says, else 100. `state` says how things stand now, for the profile whose prompt has a place
+        for it (`tiers`). See `recall`.
         """
         request = self._services.recalling.request(
             self.owner_id,
             query,
             top_k=top_k,
+            otherwise=CONTEXT_TOP_K,
             token_budget=token_budget,
             kinds=kinds,
             session=session,
@@ -315,7 +319,7 @@ class OwnerMemory(Shorthands):
             until=until,
             as_of=as_of,
         )
-        return self._services.contexts.build(self.owner_id, request, touch=touch).text
+        return self._services.contexts.build(self.owner_id, request, touch=touch, state=state).text
 
     def get(self, id: str) -> Memory:
         """Return a memory, in any state; a forgotten one without its words, until it is restored.

@@ -202,6 +202,10 @@ class Snapshot(Wordings, Conditions, BaseMemories, Protocol):
         """Return the numbers of the items in the scope that have any of these traits, ascending."""
         ...
 
+    def within(self, scope: Scope) -> Integers:
+        """Return the numbers of all items in the scope, ascending."""
+        ...
+
     def neighbours(self, numbers: Integers, step: Literal[-1, 1], scope: Scope) -> Integers:
         """Return the valid message just before or after each, in its session; −1: none.
 

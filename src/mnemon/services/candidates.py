@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mnemon.domain.memories import EPISODE
+from mnemon.domain.messages import Role
 from mnemon.policies.forgetting import freshness
 from mnemon.policies.ranking.bm25 import bm25
+from mnemon.policies.ranking.first import foremost, share
 from mnemon.policies.ranking.model import Candidates
 from mnemon.policies.ranking.selection import best, distinct, highest, log_mean_exp
 from mnemon.ports.store import PART_BITS
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _MICROSECONDS_PER_HOUR = 3_600_000_000.0
+_NONE: Integers = np.empty(0, dtype=np.int64)
 _PART_MASK = (1 << PART_BITS) - 1
 
 
@@ -88,7 +92,8 @@ class Found:
         numbers: The items, ascending.
         items: Their columns.
         candidates: What the ranking scores.
-        exact: Which say exactly the query; they come first.
+        exact: Which say exactly the query; they are taken first.
+        place: Where each comes among those that need no search; −1: it was searched for.
         keywords: All keyword scores.
         nearest_part: The passage of each that is nearest to the query; −1 without a vector.
         as_of: The instant that was asked about; None: now.
@@ -98,6 +103,7 @@ class Found:
     items: Items
     candidates: Candidates
     exact: NDArray[np.bool_]
+    place: Integers
     keywords: Keywords
     nearest_part: Integers
     as_of: datetime | None
@@ -115,16 +121,41 @@ def search(
     vector: NDArray[np.int8] | None,
     request: Request,
 ) -> Found:
-    """Return the union of the best by vector, the best by keyword, and what says the query."""
-    scope = request.scope
+    """Return the union of the best by vector, the best by keyword, and what says the query.
+
+    And what needs no search, where the profile has kinds of that sort.
+    """
+    scope = _searched(profile, request.scope)
     pool = profile.ranking.pool(request.top_k)
-    empty = np.empty(0, dtype=np.int64)
-    near = empty if vector is None else snapshot.nearest(vector, pool, scope)
+    near = _NONE if vector is None else snapshot.nearest(vector, pool, scope)
     keywords = _keywords(snapshot, query if request.mode != "vector" else None, scope)
     worded = keywords.items[best(keywords.tops, keywords.items, pool)]
-    same = _same_content(snapshot, request)
-    numbers = distinct(np.concatenate([near, worded, same]))
-    return _found(snapshot, profile, numbers, same, keywords, vector, scope)
+    same = _same_content(snapshot, request, request.scope)
+    first = _first(snapshot, profile, request, same)
+    others = same if scope is request.scope else _same_content(snapshot, request, scope)
+    numbers = distinct(np.concatenate([near, worded, others, first]))
+    return _found(snapshot, profile, numbers, same, first, keywords, vector, scope)
+
+
+def _searched(profile: Profile, scope: Scope) -> Scope:
+    """Return the scope without the kinds that need no search."""
+    if not profile.first_kinds:
+        return scope
+    kinds = frozenset({*profile.kinds, EPISODE}) if scope.kinds is None else scope.kinds
+    return replace(scope, kinds=kinds - profile.first_kinds)
+
+
+def _first(snapshot: Snapshot, profile: Profile, request: Request, same: Integers) -> Integers:
+    """Return the items that need no search, in their order; at most a share of the results."""
+    scope = request.scope
+    kinds = profile.first_kinds if scope.kinds is None else profile.first_kinds & scope.kinds
+    if not kinds:
+        return _NONE
+    numbers = snapshot.within(replace(scope, kinds=kinds))
+    by_user = np.array([role == Role.USER for role in snapshot.items(numbers).role], dtype=bool)
+    importance = snapshot.uses(numbers).importance
+    limit = share(request.top_k, alone=scope.kinds is not None and scope.kinds <= kinds)
+    return numbers[foremost(numbers, importance, by_user, np.isin(numbers, same), limit)]
 
 
 def _keywords(snapshot: Snapshot, query: Query | None, scope: Scope) -> Keywords:
@@ -136,10 +167,10 @@ def _keywords(snapshot: Snapshot, query: Query | None, scope: Scope) -> Keywords
     return Keywords.of(postings.passages[hit], scores[hit])
 
 
-def _same_content(snapshot: Snapshot, request: Request) -> Integers:
+def _same_content(snapshot: Snapshot, request: Request, scope: Scope) -> Integers:
     """Return the items that say exactly the query: recall by its own text finds a text."""
     records = snapshot.by_content(content_key(request.text))[: request.top_k]
-    numbers = snapshot.numbers([record.id for record in records], request.scope)
+    numbers = snapshot.numbers([record.id for record in records], scope)
     return numbers[numbers >= 0]
 
 
@@ -148,6 +179,7 @@ def _found(
     profile: Profile,
     numbers: Integers,
     same: Integers,
+    first: Integers,
     keywords: Keywords,
     vector: NDArray[np.int8] | None,
     scope: Scope,
@@ -181,7 +213,15 @@ def _found(
         held=np.zeros(len(numbers), dtype=np.int64),
     )
     exact = np.isin(numbers, same)
-    return Found(numbers, items, candidates, exact, keywords, nearness.part, scope.as_of)
+    place = _places(numbers, first)
+    return Found(numbers, items, candidates, exact, place, keywords, nearness.part, scope.as_of)
+
+
+def _places(numbers: Integers, first: Integers) -> Integers:
+    """Return where each of ascending numbers stands in another order; −1 for those not in it."""
+    places = np.full(len(numbers), -1, dtype=np.int64)
+    places[np.searchsorted(numbers, first)] = np.arange(len(first))
+    return places
 
 
 def _columns_of(snapshot: Snapshot, numbers: Integers) -> tuple[Integers, Integers]:

@@ -10,7 +10,7 @@ from mnemon.errors import Conflict, InvalidInput, NotFound
 from mnemon.policies import arguments, ids
 from mnemon.policies.folding import without
 from mnemon.services.drafts import checked_kind, end_of, screened_content, told, trusted_kind
-from mnemon.services.indexing import Text, in_window
+from mnemon.services.indexing import in_window, memory_text, message_text
 from mnemon.services.remains import messages_of, remaining, said_by, went_with, withheld
 from mnemon.services.screening import screened_name, screened_tags
 from mnemon.text.normal import content_key
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mnemon.domain.messages import Message
     from mnemon.ports.store import IndexEntry, Snapshot, Transaction
     from mnemon.services.access import Access
-    from mnemon.services.indexing import Indexer
+    from mnemon.services.indexing import Indexer, Text
 
 _LONGEST_CHAIN = 10
 """How far a chain of supersessions is followed to find a cycle."""
@@ -102,18 +102,25 @@ class Changing:
         details: dict[str, str],
     ) -> Memory:
         with self._access.store.read(owner_id) as known:
-            text = wanted.get("content", _active(known, id_).content)
-            entry = self._indexer.entries([Text(str(text))], known)[0]
+            old = _active(known, id_)
+            text = memory_text(
+                self._access.profile(owner_id),
+                str(wanted.get("content", old.content)),
+                str(wanted.get("kind", old.kind)),
+            )
+            entry = self._indexer.entries([text], known)[0]
         with self._access.store.write(owner_id) as tx:
             old = _active(tx, id_)
             memory: Memory = replace(old, **wanted, updated_at=now)  # type: ignore[arg-type] # each was checked by its name
             if memory.kind != old.kind:
                 trusted_kind(memory.kind, memory.origin)
             _check_key_free(tx, memory)
-            rewritten = memory.content != old.content
-            if rewritten:
+            if memory.content != old.content:
                 _check_not_said(tx, memory, entry.content_key)
                 memory = replace(memory, version=old.version + 1, summary=None)
+                tx.revise(memory, entry)
+            elif text.embedded != self._text(old).embedded:
+                memory = replace(memory, version=old.version + 1)
                 tx.revise(memory, entry)
             else:
                 tx.amend(memory)
@@ -201,7 +208,7 @@ class Changing:
             return
         gone = said_by(known, target)
         left = [
-            Text(without(message.content, gone), message.speaker)
+            self._said(known.owner_id, replace(message, content=without(message.content, gone)))
             for message in known.messages(ids=messages_of(known, target, now))
         ]
         self._indexer.entries([text for text in left if text.content], known)
@@ -251,7 +258,7 @@ class Changing:
             version=memory.version + 1,
             updated_at=now,
         )
-        entry = self._indexer.entries([Text(memory.content)], tx)[0]
+        entry = self._indexer.entries([self._text(memory)], tx)[0]
         _check_key_free(tx, restored)
         _check_not_said(tx, restored, entry.content_key)
         sources = [source.id for source in memory.sources if source.of == "message"]
@@ -305,20 +312,26 @@ class Changing:
 
     def _reopen(self, tx: Transaction, original: Message, content: str, now: datetime) -> None:
         message = replace(original, content=content, version=original.version + 1)
-        entry = self._indexer.entries([Text(content, original.speaker)], tx)[0]
+        entry = self._indexer.entries([self._said(tx.owner_id, message)], tx)[0]
         tx.revise_message(message, in_window(entry, self._entry_before(tx, message)), now)
 
     def _reindex_after(self, tx: Transaction, message: Message) -> None:
         """Make the window of the message after this one anew."""
         for after in tx.messages(session_id=message.session_id, after=message.sequence, limit=1):
-            entry = self._indexer.entries([Text(after.content, after.speaker)], tx)[0]
+            entry = self._indexer.entries([self._said(tx.owner_id, after)], tx)[0]
             tx.reindex(after.id, in_window(entry, self._entry_before(tx, after)))
 
     def _entry_before(self, tx: Transaction, message: Message) -> IndexEntry | None:
         before = tx.messages(session_id=message.session_id, after=message.sequence - 2, limit=1)
         if not before or before[0].sequence >= message.sequence:
             return None
-        return self._indexer.keywords_only(Text(before[0].content, before[0].speaker))
+        return self._indexer.keywords_only(self._said(tx.owner_id, before[0]))
+
+    def _text(self, memory: Memory) -> Text:
+        return memory_text(self._access.profile(memory.owner_id), memory.content, memory.kind)
+
+    def _said(self, owner_id: str, message: Message) -> Text:
+        return message_text(self._access.profile(owner_id), message)
 
 
 def _target(snapshot: Snapshot, id_: str | None, key: str | None) -> Memory | Message:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mnemon.domain.memories import EPISODE
 from mnemon.policies.budgeting import prompt_tokens
 from mnemon.policies.rendering.model import Material
+from mnemon.text.cleaning import clean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mnemon.domain.recall import Recalled
+    from mnemon.profiles.model import Profile
     from mnemon.services.access import Access
     from mnemon.services.indexing import Indexer
     from mnemon.services.recall import Recalling, Request
@@ -53,14 +55,18 @@ class Contexts:
         self._touches = touches
         self._enabled = enabled
 
-    def build(self, owner_id: str, request: Request, *, touch: bool) -> Context:
-        """Return what is relevant as text, at most `request.token_budget` tokens of it."""
+    def build(self, owner_id: str, request: Request, *, touch: bool, state: str = "") -> Context:
+        """Return what is relevant as text, at most `request.token_budget` tokens of it.
+
+        `state` is how things stand now, for profiles whose form has a place for it.
+        """
         if not self._enabled:
             return Context("", (), 0)
         profile = self._access.profile(owner_id)
-        found = self._recalling.recall(owner_id, request, touch=False)
+        found = self._recalling.recall(owner_id, _shown(request, profile), touch=False)
+        told = clean(state, field="state") if state else ""
         text, shown = profile.rendering.render(
-            Material(found.memories), request.token_budget, self._prompt_tokens
+            Material(found.memories, state=told), request.token_budget, self._prompt_tokens
         )
         if touch and request.scope.as_of is None:
             self._touches.add(owner_id, [one.id for one in shown if one.kind != EPISODE])
@@ -68,3 +74,12 @@ class Contexts:
 
     def _prompt_tokens(self, texts: Sequence[str]) -> list[int]:
         return [prompt_tokens(pieces) for pieces in self._indexer.prompt_pieces(texts)]
+
+
+def _shown(request: Request, profile: Profile) -> Request:
+    """Return the request for what may be put in a prompt."""
+    if profile.context_kinds is None:
+        return request
+    asked = request.scope.kinds
+    kinds = profile.context_kinds if asked is None else asked & profile.context_kinds
+    return replace(request, scope=replace(request.scope, kinds=kinds))

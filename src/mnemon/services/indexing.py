@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from mnemon.domain.messages import Message
     from mnemon.ports.embedder import Embedder, TextRole
     from mnemon.ports.store import Snapshot, Store
     from mnemon.ports.tokens import TokenCounter
+    from mnemon.profiles.model import Profile
 
 _DIGEST_BYTES = 16
 
@@ -43,6 +45,17 @@ class Text:
     content: str
     speaker: str | None = None
     embedded: bool = True
+
+
+def memory_text(profile: Profile, content: str, kind: str) -> Text:
+    """Return the text of a memory: without vectors where its kind, or nothing, is embedded."""
+    return Text(content, embedded=profile.vectors and kind not in profile.first_kinds)
+
+
+def message_text(profile: Profile, message: Message) -> Text:
+    """Return the text of a message: without vectors where messages are not recalled."""
+    embedded = profile.vectors and profile.episodes
+    return Text(message.content, message.speaker, embedded)
 
 
 class Indexer:

@@ -12,7 +12,7 @@ from mnemon.policies import arguments
 from mnemon.policies.learning import Made
 from mnemon.policies.trust import origin_of
 from mnemon.services.drafts import Draft, judged
-from mnemon.services.indexing import Text, in_window
+from mnemon.services.indexing import Text, in_window, message_text
 from mnemon.services.screening import screened_name
 from mnemon.services.settling import Order
 from mnemon.text.cleaning import clean
@@ -136,8 +136,7 @@ class Learning:
             replace(message, content=content, id=self._access.new_id(now))
             for message, (content, _) in zip(messages, redacted, strict=True)
         ]
-        embedded = profile.episodes and profile.vectors
-        texts = [Text(message.content, message.speaker, embedded) for message in messages]
+        texts = [message_text(profile, message) for message in messages]
         entries = self._indexer.entries(texts, known)
         drafts = self._drafts(messages, owner_id, profile)
         counts = [count for _, count in redacted]

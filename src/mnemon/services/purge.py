@@ -9,7 +9,7 @@ from mnemon.domain.memories import Action, Event, Memory
 from mnemon.errors import InvalidInput, NotFound
 from mnemon.policies import arguments, ids
 from mnemon.policies.folding import without
-from mnemon.services.indexing import Text, in_window
+from mnemon.services.indexing import Text, in_window, message_text
 from mnemon.services.remains import messages_of, said_by
 from mnemon.services.screening import screened_name
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mnemon.domain.messages import Message
     from mnemon.ports.removal import Wording
     from mnemon.ports.store import IndexEntry, Snapshot, Transaction
+    from mnemon.profiles.model import Profile
     from mnemon.services.access import Access
     from mnemon.services.indexing import Indexer
 
@@ -106,7 +107,10 @@ class Purging:
         store = self._access.store
         with store.read(owner_id) as known:
             plan = _plan(known, _target(known, id, key), now)
-            self._indexer.entries(list(_texts(plan.left)), known)  # before the lock is taken
+            profile = self._access.profile(owner_id)
+            self._indexer.entries(
+                list(_texts(profile, plan.left)), known
+            )  # before the lock is taken
         with store.write(owner_id) as tx:
             target = _target(tx, id, key)
             plan = _plan(tx, target, now)
@@ -141,7 +145,8 @@ class Purging:
 
     def _carry_out(self, tx: Transaction, plan: _Plan, now: datetime) -> None:
         left = plan.left
-        entries = iter(self._indexer.entries(list(_texts(left)), tx))
+        profile = self._access.profile(tx.owner_id)
+        entries = iter(self._indexer.entries(list(_texts(profile, left)), tx))
         bare = {
             id_: [(wording, next(entries)) for wording in wordings]
             for id_, wordings in left.items()
@@ -236,7 +241,7 @@ def _after(snapshot: Snapshot, changed: Mapping[str, object]) -> dict[str, Seque
     return dict(snapshot.wordings([id_ for id_ in found if id_ and id_ not in changed]))
 
 
-def _texts(wordings: Mapping[str, Sequence[Wording]]) -> Iterator[Text]:
+def _texts(profile: Profile, wordings: Mapping[str, Sequence[Wording]]) -> Iterator[Text]:
     for versions in wordings.values():
         for each in versions:
-            yield Text(each.message.content, each.message.speaker)
+            yield message_text(profile, each.message)

@@ -16,6 +16,7 @@ from mnemon.errors import InvalidInput
 from mnemon.policies import arguments
 from mnemon.policies.budgeting import prompt_tokens
 from mnemon.policies.folding import sentence_keys
+from mnemon.policies.ranking.first import put_first
 from mnemon.policies.ranking.selection import in_order
 from mnemon.services.candidates import Found, search
 from mnemon.services.screening import screened
@@ -36,6 +37,8 @@ MAX_QUERY_CHARS = 1_000
 _QUERY_HEAD = 300
 _QUERY_TAIL = 700
 """A long query keeps its first 300 and last 700 characters: what it is about, and what is asked."""
+
+TOP_K = 5
 
 _MODES = ("hybrid", "vector", "keyword")
 
@@ -64,19 +67,23 @@ class Request:
 class Recalling:
     """Answers queries."""
 
-    def __init__(self, access: Access, indexer: Indexer, touches: Touches) -> None:
-        """Use these."""
+    def __init__(
+        self, access: Access, indexer: Indexer, touches: Touches, *, limit: int = TOP_K
+    ) -> None:
+        """Use these; `limit`: how many results where nobody says."""
         self._access = access
         self._indexer = indexer
         self._touches = touches
+        self._limit = limit
 
     def request(
         self,
         owner_id: str,
         query: str,
         *,
-        top_k: int,
+        top_k: int | None,
         token_budget: int,
+        otherwise: int | None = None,
         kinds: Iterable[str] | None = None,
         session: str | None = None,
         tags: Iterable[str] | None = None,
@@ -89,15 +96,34 @@ class Recalling:
     ) -> Request:
         """Check what is asked.
 
+        Args:
+            owner_id: Who is asked about.
+            query: What is asked.
+            top_k: At most so many results; None: as many as the profile says.
+            token_budget: They cost at most so much.
+            otherwise: How many results where the profile says nothing; None: as configured.
+            kinds: Only these kinds; "episode" stands for messages. None: all.
+            session: Only this conversation.
+            tags: Only memories that have all of these.
+            since: Only what happened, or was said, at or after this.
+            until: Only what happened, or was said, before this.
+            as_of: As things stood then.
+            mode: Which searches take part.
+            include_compressed: Whether to take what an active summary stands for.
+            trace: Whether to say how the answer came about.
+
         Raises:
             InvalidInput: An argument can't be taken.
         """
+        profile = self._access.profile(owner_id)
         if mode not in _MODES:
             raise InvalidInput("mode", f"{arguments.shown(mode)} is none of {', '.join(_MODES)}")
+        if mode == "vector" and not profile.vectors:
+            raise InvalidInput("mode", f"profile {profile.name!r} has no vectors")
         scope = Scope(
             now=self._access.clock.now(),
             as_of=None if as_of is None else arguments.instant(as_of, "as_of"),
-            kinds=None if kinds is None else _kinds(kinds, self._access.profile(owner_id)),
+            kinds=_kinds(kinds, profile),
             session_id=None if session is None else arguments.name(session, "session"),
             tags=() if tags is None else arguments.tags(tags),
             since=None if since is None else arguments.instant(since, "since"),
@@ -105,10 +131,11 @@ class Recalling:
             include_compressed=bool(include_compressed),
             include_withheld=False,
         )
+        limit = (profile.limit or otherwise or self._limit) if top_k is None else top_k
         return Request(
             text=shortened(screened(query, field="query")[0]),
             scope=scope,
-            top_k=arguments.count(top_k, "top_k", least=0, most=arguments.MAX_TOP_K),
+            top_k=arguments.count(limit, "top_k", least=0, most=arguments.MAX_TOP_K),
             token_budget=arguments.count(token_budget, "token_budget", least=0),
             mode=mode,
             trace=trace,
@@ -127,9 +154,9 @@ class Recalling:
         with self._access.store.read(owner_id) as snapshot:
             found = search(snapshot, profile, query, vector, request)
             watch.lap("search")
-            scores = profile.ranking.score(query, found.candidates)
+            scores = put_first(profile.ranking.score(query, found.candidates), found.place)
             watch.lap("score")
-            choice = _choose(snapshot, found, scores, request)
+            choice = _choose(snapshot, profile, found, scores, request)
             watch.lap("load")
         chosen = choice.chosen
         if touch and request.scope.as_of is None:
@@ -162,8 +189,11 @@ def shortened(query: str) -> str:
     return f"{query[:_QUERY_HEAD]}{query[-_QUERY_TAIL:]}"
 
 
-def _kinds(kinds: Iterable[str], profile: Profile) -> frozenset[str]:
-    known = (*profile.kinds, EPISODE)
+def _kinds(kinds: Iterable[str] | None, profile: Profile) -> frozenset[str] | None:
+    """Return the kinds that may be found; None: all there are."""
+    if kinds is None:
+        return None if profile.episodes else frozenset(profile.kinds)
+    known = (*profile.kinds, EPISODE) if profile.episodes else profile.kinds
     wanted = frozenset(arguments.name(kind, "kinds") for kind in arguments.several(kinds, "kinds"))
     for kind in sorted(wanted - set(known)):
         raise InvalidInput("kinds", f"{arguments.shown(kind)} is none of {', '.join(known)}")
@@ -173,12 +203,13 @@ def _kinds(kinds: Iterable[str], profile: Profile) -> frozenset[str]:
 class _Choice:
     """The results taken so far, and, where a trace is asked for, those that were not."""
 
-    def __init__(self, found: Found, scores: Scores, request: Request) -> None:
+    def __init__(self, found: Found, scores: Scores, request: Request, *, folds: bool) -> None:
         self.chosen: list[Recalled] = []
         self.dropped: list[Dropped] = []
         self._found = found
         self._scores = scores
         self._request = request
+        self._folds = folds
         self._keys: dict[str, frozenset[str]] = {}
 
     @property
@@ -187,11 +218,11 @@ class _Choice:
 
     def offer(self, row: int, result: Recalled) -> None:
         """Take the next best result, unless there is a reason not to."""
-        if not self._scores.kept[row]:
+        if not self._scores.kept[row] and not self._found.exact[row]:
             self.drop(row, "floor")
         elif self.is_full:
             self.drop(row, "rank")
-        elif self._fold(result):
+        elif self._folds and self._fold(result):
             self.drop(row, "folded")
         elif self._fits(result.tokens):
             self.chosen.append(result)
@@ -247,10 +278,16 @@ class _Choice:
             self.dropped.append(Dropped(self._found.items.record_id[row], reason, score))
 
 
-def _choose(snapshot: Snapshot, found: Found, scores: Scores, request: Request) -> _Choice:
-    """Take the best that fit, folding what another result says already."""
+def _choose(
+    snapshot: Snapshot, profile: Profile, found: Found, scores: Scores, request: Request
+) -> _Choice:
+    """Take the best that fit, folding what another result says already.
+
+    What says exactly the query is taken before all else, so that it is found whatever else is
+    there; what needs no search stands before all else.
+    """
     order = in_order(found.numbers, scores.total, found.exact)
-    choice = _Choice(found, scores, request)
+    choice = _Choice(found, scores, request, folds=profile.folds)
     read = 0
     while read < len(order) and not choice.is_full:
         rows = order[read : read + request.top_k]
@@ -260,6 +297,7 @@ def _choose(snapshot: Snapshot, found: Found, scores: Scores, request: Request) 
     for row in order[read:] if request.trace else ():
         choice.drop(row, "rank")
     choice.chosen = _marked(snapshot, choice.chosen)
+    choice.chosen.sort(key=lambda result: result.kind not in profile.first_kinds)
     return choice
 
 

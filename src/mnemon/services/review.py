@@ -12,7 +12,7 @@ from mnemon.domain.recall import Scope
 from mnemon.errors import NotFound
 from mnemon.policies import ids
 from mnemon.policies.trust import is_withheld
-from mnemon.services.indexing import Text, in_window
+from mnemon.services.indexing import in_window, memory_text, message_text
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -75,20 +75,22 @@ class Reviewing:
         return self._changing.forget(owner_id, id_, None)
 
     def _approve_memory(self, tx: Transaction, memory: Memory, now: datetime) -> Memory:
-        entry = self._indexer.entries([Text(memory.content)], tx)[0]
+        profile = self._access.profile(tx.owner_id)
+        entry = self._indexer.entries([memory_text(profile, memory.content, memory.kind)], tx)[0]
         approved = replace(memory, version=memory.version + 1, updated_at=now)
         tx.revise(approved, entry.reviewed())
         tx.record([Event(memory.id, Action.APPROVED, now, "user", approved.version)])
         return approved
 
     def _approve_message(self, tx: Transaction, message: Message, now: datetime) -> Message:
-        entry = self._indexer.entries([Text(message.content, message.speaker)], tx)[0]
+        profile = self._access.profile(tx.owner_id)
+        entry = self._indexer.entries([message_text(profile, message)], tx)[0]
         before = tx.messages(session_id=message.session_id, after=message.sequence - 2, limit=1)
         previous = before[0] if before and before[0].sequence < message.sequence else None
         window = (
             None
             if previous is None
-            else self._indexer.keywords_only(Text(previous.content, previous.speaker))
+            else self._indexer.keywords_only(message_text(profile, previous))
         )
         tx.reindex(message.id, in_window(entry.reviewed(), window))
         tx.record([Event(message.id, Action.APPROVED, now, "user", message.version)])

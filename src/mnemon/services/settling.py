@@ -27,7 +27,7 @@ from mnemon.policies.merging import (
 )
 from mnemon.policies.trust import is_outranked, least_trusted
 from mnemon.services.drafts import Draft, told
-from mnemon.services.indexing import Text
+from mnemon.services.indexing import memory_text
 from mnemon.services.maintain import evict
 from mnemon.services.neighbourhood import Neighbourhood
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from mnemon.ports.store import IndexEntry, Snapshot, Transaction
     from mnemon.profiles.model import Profile
     from mnemon.services.access import Access
-    from mnemon.services.indexing import Indexer
+    from mnemon.services.indexing import Indexer, Text
 
 ROUNDS = 3
 
@@ -438,8 +438,7 @@ class _Planning:
         return self._default_end(kind)
 
     def _text(self, content: str, kind: str) -> Text:
-        profile = self._order.profile
-        return Text(content, embedded=profile.vectors and kind not in profile.first_kinds)
+        return memory_text(self._order.profile, content, kind)
 
     def _is_ready(self, content: str, kind: str) -> bool:
         """Tell whether a text can be written now; where there is time, wait for it."""

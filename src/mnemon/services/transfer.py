@@ -14,7 +14,7 @@ from mnemon.exchange.records import Chronicle, Ending, Record
 from mnemon.policies import arguments
 from mnemon.policies.trust import is_outranked
 from mnemon.services.drafts import drafted
-from mnemon.services.indexing import Text, in_window
+from mnemon.services.indexing import Text, in_window, memory_text, message_text
 from mnemon.services.received import checked
 from mnemon.services.settling import IMPORTED, Order
 
@@ -104,7 +104,7 @@ class Transferring:
         messages = [each for each in records if isinstance(each, Message)]
         chronicles = [each for each in records if isinstance(each, Chronicle)]
         with self._access.store.read(owner_id) as known:
-            entries = iter(self._indexer.entries(_texts(messages, chronicles), known))
+            entries = iter(self._indexer.entries(_texts(profile, messages, chronicles), known))
         indexed = [(message, next(entries)) for message in messages]
         versions = [(each, [next(entries) for _ in each.history.versions]) for each in chronicles]
         with self._access.store.write(owner_id) as tx:
@@ -188,11 +188,13 @@ def _memories(snapshot: Snapshot) -> list[Memory]:
             return found
 
 
-def _texts(messages: Sequence[Message], chronicles: Sequence[Chronicle]) -> list[Text]:
+def _texts(
+    profile: Profile, messages: Sequence[Message], chronicles: Sequence[Chronicle]
+) -> list[Text]:
     return [
-        *(Text(message.content, message.speaker) for message in messages),
+        *(message_text(profile, message) for message in messages),
         *(
-            Text(version.memory.content)
+            memory_text(profile, version.memory.content, version.memory.kind)
             for chronicle in chronicles
             for version in chronicle.history.versions
         ),

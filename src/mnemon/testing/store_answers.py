@@ -72,6 +72,7 @@ def searched(
         "containing": snapshot.containing(["E", "%", "po"], scope),
         "items": snapshot.items(numbers),
         "uses": snapshot.uses(numbers),
+        "within": snapshot.within(scope),
         "marked": snapshot.marked(Trait.SUSPICIOUS | Trait.PLACE, scope),
         "before": snapshot.neighbours(numbers, -1, scope),
         "after": snapshot.neighbours(numbers, 1, scope),

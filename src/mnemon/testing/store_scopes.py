@@ -71,7 +71,9 @@ class ScopeContract:
             assert found(snapshot, scope, limit=2) == expected[:2]
             assert worded(snapshot, "tea", scope=scope) == [expected]
             passed = snapshot.numbers(ids, scope) >= 0
+            within = snapshot.items(snapshot.within(scope)).record_id
         assert [n for n, kept in zip(range(1, 8), passed, strict=True) if kept] == expected
+        assert within == [record_id(n) for n in expected]
 
     def test_what_changes_within_a_version_changes_the_scope(self, filled: Store) -> None:
         with filled.read("alice") as snapshot:

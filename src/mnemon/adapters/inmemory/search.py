@@ -150,6 +150,10 @@ class Search:
             sorted(item.number for item in self._in_scope(scope) if item.features.traits & traits)
         )
 
+    def within(self, scope: Scope) -> Integers:
+        """See the port."""
+        return _integers(sorted(item.number for item in self._in_scope(scope)))
+
     def neighbours(self, numbers: Integers, step: Literal[-1, 1], scope: Scope) -> Integers:
         """See the port."""
         said = [item for item in self._valid(scope) if item.kind is None]

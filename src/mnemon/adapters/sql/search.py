@@ -169,6 +169,12 @@ class Search:
         numbers: Integers = self.index.items.number.view[has if mask is None else has & mask]
         return np.sort(numbers)
 
+    def within(self, scope: Scope) -> Integers:
+        """See the port."""
+        mask = self._mask(scope)
+        numbers = self.index.items.number.view
+        return np.sort(numbers if mask is None else numbers[mask])
+
     def neighbours(self, numbers: Integers, step: Literal[-1, 1], scope: Scope) -> Integers:
         """See the port."""
         items = self.index.items

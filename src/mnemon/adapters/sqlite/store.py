@@ -109,6 +109,10 @@ class Searching:
         """See the port."""
         return self._search.marked(traits, scope)
 
+    def within(self, scope: Scope) -> Integers:
+        """See the port."""
+        return self._search.within(scope)
+
     def neighbours(self, numbers: Integers, step: Literal[-1, 1], scope: Scope) -> Integers:
         """See the port."""
         return self._search.neighbours(numbers, step, scope)

@@ -23,8 +23,6 @@ def run(call: Call, query: str, **given: Any) -> None:
     """Print what is relevant to QUERY as text for a prompt; nothing where there is nothing."""
     if given["token_budget"] is None:
         given["token_budget"] = call.settings().settings.token_budget
-    if given["top_k"] is None:
-        del given["top_k"]  # as many as the budget holds
     given |= {"kinds": given["kinds"] or None, "tags": given["tags"] or None}
     with call.memory() as memory:
         text = memory.context(text_argument(query), **given)

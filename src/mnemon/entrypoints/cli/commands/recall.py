@@ -28,10 +28,8 @@ def run(call: Call, query: str, **given: Any) -> None:
     A term of a score is what one signal adds to it; the terms add up to the total, which only
     compares results of one query.
     """
-    settings = call.settings().settings
-    given["top_k"] = settings.rag_limit if given["top_k"] is None else given["top_k"]
     if given["token_budget"] is None:
-        given["token_budget"] = settings.token_budget
+        given["token_budget"] = call.settings().settings.token_budget
     with call.memory() as memory:
         result = memory.recall(text_argument(query), **_unfiltered(given))
     if call.as_json:
