@@ -12,11 +12,10 @@ from mnemon.adapters.embedders.callable import CallableEmbedder
 from mnemon.config import Loaded, Settings, load
 from mnemon.config.loading import user_folder
 from mnemon.config.paths import file_path
+from mnemon.config.profiles import profiles
 from mnemon.errors import InvalidConfiguration, InvalidInput, WrongEmbeddingModel
 from mnemon.owner import Services
-from mnemon.policies.forgetting import Fading
 from mnemon.ports.backups import Copyable
-from mnemon.profiles.standard import HEADINGS, standard
 from mnemon.services.access import Access
 from mnemon.services.change import Changing
 from mnemon.services.context import Contexts
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
     from mnemon.ports.embedder import Embedder
     from mnemon.ports.store import Store
     from mnemon.ports.tokens import TokenCounter
-    from mnemon.profiles.model import Profile
 
 IN_MEMORY = ":memory:"
 KEY = "MNEMON_KEY"
@@ -112,15 +110,6 @@ def _services(access: Access, indexer: Indexer, touches: Touches, settings: Sett
         verifying=Verifying(access.store, indexer),
         reviewing=Reviewing(access, indexer, changing),
     )
-
-
-def profiles(settings: Settings) -> dict[str, Profile]:
-    """Return all profiles by name, with the numbers of the configuration."""
-    own = settings.standard
-    fadings = {
-        kind: Fading(own.decay_modifier(kind), own.importance_floor(kind)) for kind in HEADINGS
-    }
-    return {"standard": standard(own.decay_factor, fadings)}
 
 
 def open_store(url: str, settings: Settings, ciphers: Ciphers | None = None) -> Store:

@@ -1,6 +1,7 @@
 """Settings: from the file, the environment and arguments, and what is wrong with them."""
 
 import dataclasses
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,15 @@ from hypothesis import strategies as st
 from mnemon.config import Loaded, Settings, load
 from mnemon.config.fields import parsed
 from mnemon.config.loading import ALL
+from mnemon.config.profiles import profiles
 from mnemon.config.reference import in_force, masked
 from mnemon.errors import InvalidConfiguration
+from mnemon.policies.forgetting import Fading
+from mnemon.profiles import companion as companion_profile
+from mnemon.profiles import facts as facts_profile
+from mnemon.profiles.companion import CompanionNumbers, companion
+from mnemon.profiles.facts import FactsNumbers, facts
+from mnemon.profiles.standard import standard
 
 # The whole of the sample that the documentation shows.
 SAMPLE = """
@@ -243,7 +251,7 @@ def test_a_key_in_the_file_is_refused_and_not_repeated() -> None:
         ("enabled = 1", "true or false, not a whole number"),
         ("rag_threshold = nan", "a number from 0 to 1, not nan"),
         ("busy_timeout_s = inf", "a number from 0 to 3600, not inf"),
-        ('profile = "standart"', "one of standard, not 'standart'"),
+        ('profile = "standart"', "one of standard, companion, facts, not 'standart'"),
         ('profile = "tiers"', "not in this version yet"),
         ("store = 5", "a text, not a whole number"),
         ("embedding = 5", "is a section, not a value"),
@@ -335,11 +343,45 @@ def test_credentials_are_not_shown(shown: str, expected: str) -> None:
     assert masked(shown) == expected
 
 
-def test_the_defaults_are_the_profiles_own_numbers() -> None:
-    from mnemon.profiles.standard import DECAY_FACTOR, FADINGS
+def test_the_profiles_of_an_empty_configuration_are_those_of_their_own_numbers() -> None:
+    made = profiles(Settings())
+    assert made == {"standard": standard(), "companion": companion(), "facts": facts()}
+    assert tuple(made) == ALL["profile"].about.choices
 
-    own = Settings().standard
-    assert own.decay_factor == DECAY_FACTOR
-    for kind, fading in FADINGS.items():
-        numbers = (own.decay_modifier(kind), own.importance_floor(kind))
-        assert numbers == (fading.modifier, fading.floor), kind
+
+def test_a_profiles_numbers_can_be_set() -> None:
+    file = written("""
+    [memory]
+    rag_threshold = 0.4
+    merge_threshold = 0.8
+    min_importance = 0.3
+    rag_limit = 7
+    [memory.companion]
+    fact_importance_floor = 0.2
+    context_chars = 900
+    [memory.facts]
+    auto_merge_threshold = 0.9
+    arbitration_threshold = 0.7
+    max_per_user = 3
+    max_content_length = 60
+    project_ttl_days = 2
+    """)
+    made = profiles(load(file).settings)
+    own = CompanionNumbers(
+        rag_threshold=0.4,
+        merge_threshold=0.8,
+        min_importance=0.3,
+        rag_limit=7,
+        context_chars=900,
+        fadings={**companion_profile.FADINGS, "fact": Fading(0.7, 0.2)},
+    )
+    assert made["companion"] == companion(own)
+    assert made["facts"] == facts(
+        FactsNumbers(
+            auto_merge_threshold=0.9,
+            arbitration_threshold=0.7,
+            max_per_user=3,
+            max_content_length=60,
+            lasting={**facts_profile.LASTING, "project": timedelta(days=2)},
+        )
+    )

@@ -10,14 +10,47 @@ from mnemon.config.fields import NOT_YET, scalar
 _COMPANION = {"profile": "companion", "note": "companion only"}
 
 
-def _modifier(value: float, kind: str) -> Any:
+def _modifier(value: float, kind: str, profile: str = "standard") -> Any:
     what = f"how fast {kind} lose strength: 0 never, 1 by `decay_factor`"
-    return scalar(value, what, low=0.0, high=10.0, profile="standard")
+    return scalar(value, what, low=0.0, high=10.0, profile=profile)
 
 
-def _floor(value: float, kind: str) -> Any:
+def _floor(value: float, kind: str, profile: str = "standard") -> Any:
     what = f"the strength that {kind} never fall under"
-    return scalar(value, what, low=0.0, high=1.0, profile="standard")
+    return scalar(value, what, low=0.0, high=1.0, profile=profile)
+
+
+def _weight(value: float, what: str, profile: str) -> Any:
+    return scalar(value, f"how much {what} counts in recall", low=0.0, high=1.0, profile=profile)
+
+
+def _days(value: int, kind: str) -> Any:
+    what = f"how many days {kind} last where it is not said"
+    return scalar(value, what, low=1, high=36_500, profile="facts")
+
+
+class Fades:
+    """A section that says how each kind of a profile fades."""
+
+    __slots__ = ()
+
+    def decay_modifier(self, kind: str) -> float:
+        """Return how fast a kind loses strength.
+
+        Raises:
+            AttributeError: The profile has no such kind.
+        """
+        modifier: float = getattr(self, f"{kind}_decay_modifier")
+        return modifier
+
+    def importance_floor(self, kind: str) -> float:
+        """Return the strength that a kind never falls under.
+
+        Raises:
+            AttributeError: The profile has no such kind.
+        """
+        floor: float = getattr(self, f"{kind}_importance_floor")
+        return floor
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +94,7 @@ class Chat:
 
 
 @dataclass(frozen=True, slots=True)
-class Standard:
+class Standard(Fades):
     """`[memory.standard]`: the numbers of profile `standard`, its forgetting law above all.
 
     Strength only ranks in this profile, as a whisper: nothing leaves recall by age.
@@ -90,23 +123,70 @@ class Standard:
     summary_decay_modifier: float = _modifier(0.70, "summaries")
     summary_importance_floor: float = _floor(0.20, "summaries")
 
-    def decay_modifier(self, kind: str) -> float:
-        """Return how fast a kind loses strength.
+
+@dataclass(frozen=True, slots=True)
+class Companion(Fades):
+    """`[memory.companion]`: what profile `companion` has beside the four numbers above."""
+
+    context_chars: int = scalar(
+        2000, "how many characters a prompt may take", low=0, high=1_000_000, profile="companion"
+    )
+    similarity_weight: float = _weight(0.5, "the likeness of a memory to the query", "companion")
+    importance_weight: float = _weight(0.2, "its strength", "companion")
+    freshness_weight: float = _weight(0.3, "its freshness", "companion")
+    correction_decay_modifier: float = _modifier(0.50, "corrections", "companion")
+    correction_importance_floor: float = _floor(0.35, "corrections", "companion")
+    fact_decay_modifier: float = _modifier(0.70, "facts", "companion")
+    fact_importance_floor: float = _floor(0.30, "facts", "companion")
+    preference_decay_modifier: float = _modifier(0.80, "preferences", "companion")
+    preference_importance_floor: float = _floor(0.25, "preferences", "companion")
+    context_decay_modifier: float = _modifier(1.00, "memories of circumstances", "companion")
+    context_importance_floor: float = _floor(0.10, "memories of circumstances", "companion")
+    tool_result_decay_modifier: float = _modifier(1.00, "results of tools", "companion")
+    tool_result_importance_floor: float = _floor(0.10, "results of tools", "companion")
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """`[memory.facts]`: the numbers of profile `facts`."""
+
+    auto_merge_threshold: float = scalar(
+        0.95, "the similarity from which a memory is updated", low=0.0, high=1.0, profile="facts"
+    )
+    arbitration_threshold: float = scalar(
+        0.85, "the similarity from which the arbitrator is asked", low=0.0, high=1.0,
+        profile="facts",
+    )  # fmt: skip
+    arbitration_timeout_s: float = scalar(
+        30.0, "how long to wait for the arbitrator, in seconds", low=0.1, high=3600.0,
+        profile="facts", note=NOT_YET,
+    )  # fmt: skip
+    max_per_user: int = scalar(
+        1000, "how many active memories an owner has at most", low=1, high=1_000_000,
+        profile="facts",
+    )  # fmt: skip
+    max_content_length: int = scalar(
+        500, "how many bytes a memory has at most", low=1, high=8000, profile="facts"
+    )
+    decay_interval_h: float = scalar(
+        1.0, "how often strengths are computed anew, in hours", low=0.01, high=8760.0,
+        profile="facts",
+    )  # fmt: skip
+    preference_ttl_days: int = _days(90, "preferences")
+    project_ttl_days: int = _days(60, "memories of projects")
+    contextual_ttl_days: int = _days(30, "memories of circumstances")
+    vector_weight: float = _weight(0.6, "the likeness of a memory to the query", "facts")
+    text_weight: float = _weight(0.2, "the match of their words", "facts")
+    decay_weight: float = _weight(0.2, "its strength", "facts")
+
+    def ttl_days(self, kind: str) -> int:
+        """Return how long a kind lasts.
 
         Raises:
-            AttributeError: The profile has no such kind.
+            AttributeError: The kind lasts for good, or the profile has no such kind.
         """
-        modifier: float = getattr(self, f"{kind}_decay_modifier")
-        return modifier
-
-    def importance_floor(self, kind: str) -> float:
-        """Return the strength that a kind never falls under.
-
-        Raises:
-            AttributeError: The profile has no such kind.
-        """
-        floor: float = getattr(self, f"{kind}_importance_floor")
-        return floor
+        days: int = getattr(self, f"{kind}_ttl_days")
+        return days
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +196,8 @@ class Settings:
     profile: str = scalar(
         "standard",
         "how memories are made, found and forgotten, for new owners",
-        choices=("standard",),
-        later=("companion", "facts", "chunks", "tiers", "timeline"),
+        choices=("standard", "companion", "facts"),
+        later=("chunks", "tiers", "timeline"),
     )
     enabled: bool = scalar(True, "whether anything is written")
     enable_rag: bool = scalar(True, "whether `context` says anything")
@@ -163,3 +243,5 @@ class Settings:
     embedding: Embedding = field(default_factory=Embedding)
     chat: Chat = field(default_factory=Chat)
     standard: Standard = field(default_factory=Standard)
+    companion: Companion = field(default_factory=Companion)
+    facts: Facts = field(default_factory=Facts)

@@ -29,3 +29,12 @@ def taken(costs: Sequence[int], budget: int, limit: int | None = None) -> list[i
             places.append(place)
             left -= cost
     return places
+
+
+BYTES_PER_TOKEN = 4
+"""A usual rule of thumb for English text, where no tokenizer is at hand."""
+
+
+def estimated_tokens(texts: Sequence[str]) -> list[int]:
+    """Return about what each text costs, by its length in UTF-8 alone."""
+    return [math.ceil(len(text.encode()) / BYTES_PER_TOKEN) for text in texts]

@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING
+
 from mnemon.text.normal import content_key
 from mnemon.text.sentences import sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_LABEL = re.compile(r"[QA]: (?=\S)")
+
+
+def spoken(sentence: str) -> str:
+    """Return a sentence without the mark of an exchange ("Q: …", "A: …") before it."""
+    return _LABEL.sub("", sentence, count=1) if _LABEL.match(sentence) else sentence
 
 
 def sentence_keys(text: str) -> frozenset[str]:
@@ -12,18 +25,40 @@ def sentence_keys(text: str) -> frozenset[str]:
     A text whose sentences all stand in another, as whole sentences, adds nothing to it. Nearness
     in meaning is no reason to leave a text out: "Anna owes Bob" and "Bob owes Anna" are near.
     """
-    return frozenset(content_key(span.of(text)) for span in sentences(text))
+    return frozenset(_key(span.of(text)) for span in sentences(text))
 
 
 def without(text: str, forgotten: frozenset[str]) -> str:
     """Return a text without the sentences of these normal forms; empty where none is left."""
+    return _without(text, lambda key: key in forgotten)
+
+
+def joined(first: str, second: str) -> str:
+    """Return a text, and under it what another says besides, each sentence of that once."""
+    said = set(sentence_keys(first))
+
+    def is_said(key: str) -> bool:
+        known = key in said
+        said.add(key)
+        return known
+
+    more = _without(second, is_said)
+    return f"{first}\n{more}" if more else first
+
+
+def _without(text: str, is_out: Callable[[str], bool]) -> str:
+    """Return a text without the sentences whose normal form is out; asked of each in order."""
     pieces: list[str] = []
     end = 0
     for span in sentences(text):
-        if content_key(span.of(text)) not in forgotten:
+        if not is_out(_key(span.of(text))):
             pieces.append(text[end : span.end])
         elif not pieces:
             pieces.append(text[end : span.start])
         end = span.end
     kept = "".join(pieces)
     return kept.strip()
+
+
+def _key(sentence: str) -> str:
+    return content_key(spoken(sentence))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -18,6 +19,9 @@ FRESHNESS_PER_HOUR = 0.01
 
 _REINFORCEMENT = 0.005
 _REINFORCEMENT_TOP = 0.08
+
+_HOUR = timedelta(hours=1)
+_HOURS_PER_DAY = 24.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +93,31 @@ class Ebbinghaus:
         left = wear.importance * np.exp(-rate * days) + reinforcement
         strength: NDArray[np.float64] = np.minimum(np.maximum(left, floor), 1.0)
         return strength
+
+
+@dataclass(frozen=True, slots=True)
+class HalfLives:
+    """Exponential forgetting since the last change, by halves (the law of `facts`).
+
+    strength = e^(−λ·hours since update), with λ = `decay_lambda(lasting)`.
+
+    Attributes:
+        lasting: How long memories of a kind last; others never fade.
+    """
+
+    lasting: Mapping[str, timedelta]
+
+    def strength(self, wear: Wear) -> NDArray[np.float64]:
+        """Return what is left of each memory, 0..1."""
+        rates = np.array([decay_lambda(self.lasting.get(kind)) for kind in wear.kind])
+        hours = np.maximum(wear.days_since_update, 0.0) * _HOURS_PER_DAY
+        strength: NDArray[np.float64] = np.exp(-rates * hours)
+        return strength
+
+
+def decay_lambda(lasting: timedelta | None) -> float:
+    """Return λ per hour of what lasts so long: ln 2 / (lasting/2); None, for good: 0."""
+    return 0.0 if lasting is None else math.log(2.0) / (lasting / _HOUR / 2.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,8 @@ _FEW_WORDS, _FOR_FEW = 4, -0.10
 _MANY_WORDS, _FOR_MANY = 20, 0.05
 _VERY_MANY_WORDS, _FOR_VERY_MANY = 50, 0.10
 _LEAST, _MOST = 0.2, 0.9
+_OF_TEN = range(1, 11)
+_ORDINARY_OF_TEN = 5
 # Sums of such decimals are exact to this many digits, and 0.3 + 0.35 should read 0.65.
 _DIGITS = 2
 
@@ -51,6 +53,11 @@ def _by_length(words: int) -> float:
     if words >= _VERY_MANY_WORDS:
         return _FOR_VERY_MANY
     return _FOR_MANY if words >= _MANY_WORDS else 0.0
+
+
+def of_ten(value: int | None) -> float:
+    """Return the importance, 0..1, that a model gave as 1..10; 0.5 for anything else (`facts`)."""
+    return (_ORDINARY_OF_TEN if value is None or value not in _OF_TEN else value) / 10
 
 
 def companion_kind(cues: Iterable[CueKind]) -> str:

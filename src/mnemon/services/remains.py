@@ -8,7 +8,7 @@ import numpy as np
 
 from mnemon.domain.memories import EPISODE, Action, Memory, State
 from mnemon.domain.recall import Scope
-from mnemon.policies.folding import sentence_keys, without
+from mnemon.policies.folding import sentence_keys, spoken, without
 from mnemon.ports.store import PART_BITS
 from mnemon.text.analysis import terms
 from mnemon.text.normal import content_key
@@ -36,7 +36,7 @@ def messages_of(snapshot: Snapshot, memory: Memory, now: datetime) -> list[str]:
         same = snapshot.by_content(content_key(version.content))
         found += [record.id for record in same if not isinstance(record, Memory)]
         for span in sentences(version.content):
-            found += _saying(snapshot, span.of(version.content), now)
+            found += _saying(snapshot, spoken(span.of(version.content)), now)
     return list(dict.fromkeys(found))
 
 

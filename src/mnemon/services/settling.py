@@ -286,7 +286,8 @@ class _Planning:
         if isinstance(decision, Ask):
             decision = self._answered(candidate, nearest)
         if isinstance(decision, Rewrite | Replace) and self._outranked(draft, decision.id):
-            return Insert()
+            known = (one.id for one in same if one.state is State.ACTIVE)
+            return Restate(decision.id) if decision.id in known else Insert()
         return decision
 
     def _outranked(self, draft: Draft, id_: str) -> bool:
@@ -371,11 +372,13 @@ class _Planning:
         """Let a memory say what it and a new one say together, active in any case."""
         revived = {} if old.state is State.ACTIVE else {"was": old.state.value}
         is_whole = decision.content == draft.content
+        is_reworded = decision.content != old.content or old.state is not State.ACTIVE
         memory = replace(
             old,
             kind=decision.kind,
+            key=old.key or draft.key,
             content=decision.content,
-            summary=None,
+            summary=None if is_reworded else old.summary,
             tags=decision.tags,
             importance=decision.importance,
             strength=decision.importance,
@@ -387,8 +390,11 @@ class _Planning:
             sources=_together(old, draft),
             origin=draft.origin if is_whole else least_trusted(old.origin, draft.origin),
             updated_at=self._order.now,
-            version=old.version + 1,
+            version=old.version + is_reworded,
         )
+        if not is_reworded:
+            self._step("amend", memory, Action.UPDATED, draft)
+            return memory
         entry = self._entry(decision.content, decision.kind)
         self._step("revise", memory, Action.UPDATED, draft, entry, details=revived)
         return memory

@@ -11,6 +11,7 @@ import numpy as np
 from mnemon.domain.items import Features, Span, Trait
 from mnemon.domain.memories import Memory
 from mnemon.domain.messages import Message, Role
+from mnemon.policies.ranking.model import Candidates
 from mnemon.policies.vectors import quantise
 from mnemon.ports.store import IndexEntry, Passage
 
@@ -104,3 +105,30 @@ def short_entry(text: str, *near: float) -> IndexEntry:
         content_key=text,
         words=len(words),
     )
+
+
+def candidates(rows: int, **columns: Any) -> Candidates:
+    """Return that many equal candidates, each a session of its own, but for these columns."""
+    values: dict[str, Any] = {
+        "similarity": np.full(rows, 0.5),
+        "best_similarity": np.full(rows, 0.5),
+        "text": np.zeros(rows),
+        "next_similarity": np.full(rows, np.nan),
+        "previous_text": np.zeros(rows),
+        "previous_traits": np.zeros(rows, dtype=np.int64),
+        "previous_speaker": np.full(rows, -1),
+        "is_memory": np.zeros(rows, dtype=bool),
+        "kind": ["episode"] * rows,
+        "session": np.full(rows, -1),
+        "sequence": np.zeros(rows, dtype=np.int64),
+        "speaker": np.full(rows, -1),
+        "role": [Role.ASSISTANT] * rows,
+        "at": np.zeros(rows, dtype=np.int64),
+        "traits": np.zeros(rows, dtype=np.int64),
+        "words": np.full(rows, 10),
+        "importance": np.full(rows, 0.5),
+        "strength": np.full(rows, 0.5),
+        "freshness": np.full(rows, 0.5),
+        "held": np.zeros(rows, dtype=np.int64),
+    }
+    return Candidates(**(values | columns))

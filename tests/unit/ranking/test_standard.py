@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,35 +11,9 @@ from mnemon.domain.messages import Participant, Role
 from mnemon.policies.ranking.model import Candidates, Query, Ranking
 from mnemon.policies.ranking.query import Cues
 from mnemon.policies.ranking.standard import StandardRanking, Weights, scaled
+from mnemon.testing.builders import candidates
 
 DAY = 86_400_000_000
-
-
-def candidates(rows: int, **columns: Any) -> Candidates:
-    """Return that many equal candidates, each a session of its own, but for these columns."""
-    values: dict[str, Any] = {
-        "similarity": np.full(rows, 0.5),
-        "best_similarity": np.full(rows, 0.5),
-        "text": np.zeros(rows),
-        "next_similarity": np.full(rows, np.nan),
-        "previous_text": np.zeros(rows),
-        "previous_traits": np.zeros(rows, dtype=np.int64),
-        "previous_speaker": np.full(rows, -1),
-        "is_memory": np.zeros(rows, dtype=bool),
-        "kind": ["episode"] * rows,
-        "session": np.full(rows, -1),
-        "sequence": np.zeros(rows, dtype=np.int64),
-        "speaker": np.full(rows, -1),
-        "role": [Role.ASSISTANT] * rows,
-        "at": np.zeros(rows, dtype=np.int64),
-        "traits": np.zeros(rows, dtype=np.int64),
-        "words": np.full(rows, 10),
-        "importance": np.full(rows, 0.5),
-        "strength": np.full(rows, 0.5),
-        "freshness": np.full(rows, 0.5),
-        "held": np.zeros(rows, dtype=np.int64),
-    }
-    return Candidates(**(values | columns))
 
 
 def totals(found: Candidates, cues: Cues | None = None) -> list[float]:

@@ -1,0 +1,65 @@
+"""The profiles, with the numbers of the configuration."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from mnemon.policies.forgetting import Fading
+from mnemon.profiles.companion import KINDS, CompanionNumbers, companion
+from mnemon.profiles.facts import LASTING, FactsNumbers, facts
+from mnemon.profiles.standard import HEADINGS, standard
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mnemon.config.settings import Fades, Settings
+    from mnemon.profiles.model import Profile
+
+
+def profiles(settings: Settings) -> dict[str, Profile]:
+    """Return all profiles by name."""
+    own = settings.standard
+    made = (
+        standard(own.decay_factor, _fadings(own, HEADINGS)),
+        companion(_companion_numbers(settings)),
+        facts(_facts_numbers(settings)),
+    )
+    return {profile.name: profile for profile in made}
+
+
+def _fadings(section: Fades, kinds: Iterable[str]) -> dict[str, Fading]:
+    return {
+        kind: Fading(section.decay_modifier(kind), section.importance_floor(kind)) for kind in kinds
+    }
+
+
+def _companion_numbers(settings: Settings) -> CompanionNumbers:
+    own = settings.companion
+    return CompanionNumbers(
+        rag_threshold=settings.rag_threshold,
+        merge_threshold=settings.merge_threshold,
+        min_importance=settings.min_importance,
+        decay_factor=settings.decay_factor,
+        rag_limit=settings.rag_limit,
+        context_chars=own.context_chars,
+        similarity_weight=own.similarity_weight,
+        importance_weight=own.importance_weight,
+        freshness_weight=own.freshness_weight,
+        fadings=_fadings(own, KINDS),
+    )
+
+
+def _facts_numbers(settings: Settings) -> FactsNumbers:
+    own = settings.facts
+    return FactsNumbers(
+        auto_merge_threshold=own.auto_merge_threshold,
+        arbitration_threshold=own.arbitration_threshold,
+        max_per_user=own.max_per_user,
+        max_content_length=own.max_content_length,
+        decay_interval_h=own.decay_interval_h,
+        vector_weight=own.vector_weight,
+        text_weight=own.text_weight,
+        decay_weight=own.decay_weight,
+        lasting={kind: timedelta(days=own.ttl_days(kind)) for kind in LASTING},
+    )

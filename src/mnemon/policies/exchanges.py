@@ -1,0 +1,98 @@
+"""Exchanges: what somebody said and what was answered, as one memory (profile `companion`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mnemon.domain.memories import Origin
+from mnemon.domain.messages import Message, Role
+from mnemon.policies.learning import Made
+from mnemon.text.sentences import sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mnemon.policies.judging import Judging
+
+QUESTION = "Q: "
+ANSWER = "A: "
+_CUT = " …"
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangesLearned:
+    """`companion`: a user's message and the reply to it become one memory.
+
+    Its kind and importance are what the user's own words make: what an assistant says of itself,
+    or of the user, is no cue.
+
+    Attributes:
+        judging: What the user's words make.
+        max_chars: The longest memory, in characters.
+    """
+
+    judging: Judging
+    max_chars: int = 8_000
+
+    def made(self, messages: Sequence[Message]) -> list[Made]:
+        """Return a memory for each message of the user, in order."""
+        return [self._made(messages, places) for places in _exchanges(messages)]
+
+    def _made(self, messages: Sequence[Message], places: tuple[int, ...]) -> Made:
+        said, *reply = (messages[place].content for place in places)
+        return Made(
+            content=exchange(said, *reply, max_chars=self.max_chars),
+            places=places,
+            kind=self.judging.kind(said, Origin.USER),
+            importance=self.judging.importance(said),
+        )
+
+
+def _exchanges(messages: Sequence[Message]) -> Iterator[tuple[int, ...]]:
+    """Yield the places of each message of the user, and of the reply where there is one.
+
+    The reply is the last thing the assistant says before a person speaks again: what it says
+    while it still asks its tools answers nothing.
+    """
+    for place, message in enumerate(messages):
+        if message.role is Role.USER:
+            reply = _reply(messages, place)
+            yield (place,) if reply is None else (place, reply)
+
+
+def _reply(messages: Sequence[Message], asked: int) -> int | None:
+    reply = None
+    for place in range(asked + 1, len(messages)):
+        role = messages[place].role
+        if role is not None and role.is_person:
+            break
+        reply = place if role is Role.ASSISTANT else reply
+    return reply
+
+
+def exchange(said: str, reply: str | None = None, *, max_chars: int) -> str:
+    """Return "Q: …" and "A: …", a line each, at most `max_chars` characters (from 8).
+
+    What is too long is cut, the reply before what was said, and says so with "…".
+    """
+    question = f"{QUESTION}{shortened(said, max_chars - len(QUESTION))}"
+    room = max_chars - len(question) - len(ANSWER) - 1
+    answer = shortened(reply, room) if reply and room > 0 else ""
+    return f"{question}\n{ANSWER}{answer}" if answer else question
+
+
+def shortened(text: str, max_chars: int) -> str:
+    """Return a text of at most `max_chars` characters: cut at a sentence's end, with "…".
+
+    Where not even the first sentence fits, it is cut between words, or within a long one.
+    """
+    if len(text) <= max_chars:
+        return text
+    room = max_chars - len(_CUT)
+    if room <= 0:
+        return ""
+    ends = [span.end for span in sentences(text[: room + 1])][:-1]  # the last one is cut off
+    end = ends[-1] if ends else text.rfind(" ", 0, room + 1)
+    kept = text[: end if end > 0 else room].rstrip()
+    return f"{kept}{_CUT}" if kept else ""

@@ -1,0 +1,74 @@
+"""The ranking of profile `facts`: vector, text and decay, each 0..1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mnemon.policies.ranking.model import Query, Scores
+from mnemon.text.analysis import terms
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from numpy.typing import NDArray
+
+    from mnemon.domain.messages import Participant
+    from mnemon.policies.ranking.model import Candidates
+
+HALF_AT = 4.0
+"""The BM25 score that counts as one half. A guess until measured: one rare word of a query, among
+a hundred facts, scores about so much."""
+
+
+@dataclass(frozen=True, slots=True)
+class HybridRanking:
+    """0.6·vector + 0.2·text + 0.2·decay.
+
+    Vector is the cosine of the best passage, text is `saturated` BM25, decay the strength that is
+    left. None is scaled by the other candidates, so that scores compare between queries.
+
+    Attributes:
+        vector: What the cosine weighs.
+        text: What the keywords weigh.
+        decay: What the strength weighs.
+        half_at: See `saturated`.
+        least_pool: How many candidates each search gives at least: so many that strength, which
+            neither search looks at, can decide. A guess.
+    """
+
+    vector: float = 0.6
+    text: float = 0.2
+    decay: float = 0.2
+    half_at: float = HALF_AT
+    least_pool: int = 200
+
+    def prepare(self, text: str, participants: Sequence[Participant], now: datetime) -> Query:
+        """Return the query as it was asked."""
+        del participants, now
+        return Query(text, text, tuple(dict.fromkeys(terms(text))))
+
+    def pool(self, top_k: int) -> int:
+        """Return four times what is wanted, and at least `least_pool`."""
+        return max(self.least_pool, 4 * top_k)
+
+    def score(self, query: Query, candidates: Candidates) -> Scores:
+        """Return the weighted sum; every candidate may be returned."""
+        del query
+        cosine = np.clip(np.nan_to_num(candidates.best_similarity), 0.0, 1.0)
+        parts = {
+            "vector": self.vector * cosine,
+            "text": self.text * saturated(candidates.text, self.half_at),
+            "decay": self.decay * candidates.strength,
+        }
+        total = np.sum(list(parts.values()), axis=0)
+        return Scores(total, parts, np.ones(len(total), dtype=bool))
+
+
+def saturated(bm25: NDArray[np.float64], half_at: float = HALF_AT) -> NDArray[np.float64]:
+    """Return b/(b + k) of each score b, 0 and up: 0..1, one half at k = `half_at`."""
+    shares: NDArray[np.float64] = bm25 / (bm25 + half_at)
+    return shares

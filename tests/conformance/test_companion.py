@@ -1,0 +1,284 @@
+"""The rules of profile `companion`, each by its name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mnemon import OwnerMemory
+from mnemon.domain.items import Span
+from mnemon.domain.recall import Recalled, Score
+from mnemon.policies.forgetting import Wear, freshness
+from mnemon.policies.ranking.model import Query
+from mnemon.policies.rendering.companion import PREAMBLE
+from mnemon.policies.rendering.model import Material
+from mnemon.profiles.companion import CompanionNumbers, companion
+from mnemon.testing.builders import candidates, memory
+from mnemon.testing.clock import SettableClock
+
+Golden = Callable[[str], dict[str, Any]]
+PROFILE = companion()
+
+
+@pytest.fixture
+def alice(opened: Callable[[str], OwnerMemory]) -> OwnerMemory:
+    return opened("companion")
+
+
+# --- memory types -------------------------------------------------------------------------------
+
+
+def test_the_kinds_are_those_of_the_source_by_priority() -> None:
+    assert PROFILE.kinds == ("correction", "fact", "preference", "context", "tool_result")
+
+
+# --- automatic learning -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "importance"),
+    [
+        ("Okay, your name is Max", "fact", 0.70),
+        ("Nenn dich doch bitte Max", "fact", 0.70),
+        ("Also du heißt Max", "fact", 0.70),
+        ("My name is Alice and I live in Oslo", "fact", 0.65),
+        ("Ich heiße Alice und wohne in Oslo", "fact", 0.65),
+        ("That's wrong, the meeting is on Tuesday", "correction", 0.60),
+        ("Please remember the milk for tomorrow", "correction", 0.60),
+        ("Eigentlich ist das Treffen am Dienstag", "correction", 0.60),
+        ("I prefer trains for long trips", "preference", 0.55),
+        ("I like green tea best", "preference", 0.55),
+        ("Ich mag grünen Tee sehr", "preference", 0.55),
+        ("What is the weather like today?", "context", 0.30),
+        ("Thanks a lot", "context", 0.20),
+        ("That's wrong, I prefer trains over planes", "correction", 0.85),
+        ("Your name is Max, and that's wrong elsewhere", "fact", 0.90),
+        ("Tell me " + "more " * 20, "context", 0.35),
+        ("Tell me " + "more " * 50, "context", 0.40),
+    ],
+)
+def test_the_users_cues_make_kind_and_importance_with_no_model(
+    alice: OwnerMemory, text: str, kind: str, importance: float
+) -> None:
+    (learned,) = alice.learn(text, "I see.").memories
+    assert (learned.kind, learned.importance) == (kind, importance)
+
+
+def test_an_exchange_becomes_one_memory_of_question_and_answer(alice: OwnerMemory) -> None:
+    learned = alice.learn("What time is it?", "3:00 PM")
+    (one,) = learned.memories
+    assert one.content == "Q: What time is it?\nA: 3:00 PM"
+    assert [source.id for source in one.sources] == [message.id for message in learned.messages]
+
+
+def test_a_long_reply_is_cut_in_the_memory_and_whole_in_the_log(alice: OwnerMemory) -> None:
+    reply = "It goes on and on. " * 500
+    learned = alice.learn("Tell me all.", reply)
+    (one,) = learned.memories
+    assert len(one.content) <= 8_000
+    assert one.content.endswith("It goes on and on. …")
+    assert learned.messages[1].content == reply.strip()
+
+
+def test_a_cue_in_code_does_not_count(alice: OwnerMemory) -> None:
+    (one,) = alice.learn("What does this do?\n```\nprint('my name is Max')\n```").memories
+    assert one.kind == "context"
+
+
+# --- merging ------------------------------------------------------------------------------------
+
+TEN = "walks along the old harbour every single morning before breakfast"
+
+
+def test_more_than_85_percent_similar_memories_are_merged(alice: OwnerMemory) -> None:
+    first = alice.remember(f"Alice {TEN}", kind="context", importance=0.7, tags=["a"])
+    second = alice.remember(f"Alice gladly {TEN}", kind="preference", importance=0.4, tags=["b"])
+    assert second.id == first.id
+    assert second.content == f"Alice {TEN}\nAlice gladly {TEN}"
+    assert (second.kind, second.importance, second.tags) == ("preference", 0.7, ("a", "b"))
+    assert second.version == 2
+    assert alice.stats().total_count == 1
+
+
+def test_less_similar_memories_stay_apart(alice: OwnerMemory) -> None:
+    first = alice.remember("Alice walks along the harbour")
+    assert alice.remember("Alice walks along the river bank").id != first.id
+
+
+def test_merged_memories_that_would_be_too_long_stay_apart(alice: OwnerMemory) -> None:
+    long = f"{TEN} " * 70
+    first = alice.remember(f"Alice {long}")
+    assert alice.remember(f"Alice gladly {long}").id != first.id
+
+
+def test_a_merged_memory_is_found_by_what_either_said(alice: OwnerMemory) -> None:
+    first = alice.remember(f"Alice {TEN}")
+    alice.remember(f"Alice gladly {TEN}")
+    for text in (f"Alice {TEN}", f"Alice gladly {TEN}"):
+        assert [one.id for one in alice.recall(text).memories] == [first.id]
+
+
+# --- relevance ----------------------------------------------------------------------------------
+
+
+def relevance(similarity: float, strength: float, hours: float) -> float:
+    found = candidates(
+        1,
+        best_similarity=np.array([similarity]),
+        strength=np.array([strength]),
+        freshness=freshness(np.array([hours])),
+    )
+    return float(PROFILE.ranking.score(Query("q", "q", ("q",)), found).total[0])
+
+
+@pytest.mark.parametrize(
+    ("similarity", "importance", "hours", "expected"),
+    [
+        (1.0, 1.0, 0.0, 1.0),
+        (0.0, 1.0, 0.0, 0.5),
+        (0.5, 0.0, 0.0, 0.55),
+        (0.0, 0.0, 24.0, 0.3 * math.exp(-0.24)),
+        (0.8, 0.6, 168.0, 0.4 + 0.12 + 0.3 * math.exp(-1.68)),
+    ],
+)
+def test_relevance_is_half_similarity_a_fifth_importance_and_the_rest_freshness(
+    similarity: float, importance: float, hours: float, expected: float
+) -> None:
+    assert relevance(similarity, importance, hours) == pytest.approx(expected, abs=1e-9)
+
+
+def test_relevance_is_as_the_golden_values_say(golden: Golden) -> None:
+    values = golden("companion_relevance.json")
+    for case in values["cases"]:
+        hours = case["hours_since_access"]
+        fresh = freshness(np.array([float(hours)]))
+        assert fresh[0] == pytest.approx(case["freshness"], abs=values["tolerance"])
+        found = relevance(case["similarity"], case["importance"], hours)
+        assert found == pytest.approx(case["expect"], abs=values["tolerance"])
+
+
+def test_similarity_under_one_half_is_dropped_first(alice: OwnerMemory) -> None:
+    alice.remember("Alice walks along the harbour", importance=1.0)
+    assert alice.recall("Who walks Bob's dog at night?").memories == ()
+    assert len(alice.recall("Alice walks along the river").memories) == 1
+
+
+# --- decay --------------------------------------------------------------------------------------
+
+
+def strength(kind: str, importance: float, accesses: int, days: float, factor: float) -> float:
+    law = companion(CompanionNumbers(decay_factor=factor)).forgetting
+    since = np.array([float(days)])
+    wear = Wear([kind], np.array([importance]), np.array([accesses]), since, since)
+    return float(law.strength(wear)[0])
+
+
+@pytest.mark.parametrize(
+    ("kind", "importance", "accesses", "days", "expected"),
+    [
+        ("context", 1.0, 0, 1, 0.95),
+        ("correction", 1.0, 0, 1, math.sqrt(0.95)),
+        ("correction", 0.5, 0, 9_999, 0.35),
+        ("fact", 0.5, 0, 9_999, 0.30),
+        ("preference", 0.5, 0, 9_999, 0.25),
+        ("tool_result", 0.5, 0, 9_999, 0.10),
+        ("context", 0.5, 0, 9_999, 0.10),
+        ("context", 0.5, 4, 0, 0.52),
+        ("context", 0.5, 999, 0, 0.58),
+        ("context", 1.0, 999, 0, 1.0),
+    ],
+)
+def test_memories_fade_by_modifier_stability_reinforcement_and_floor(
+    kind: str, importance: float, accesses: int, days: float, expected: float
+) -> None:
+    assert strength(kind, importance, accesses, days, 0.95) == pytest.approx(expected, abs=1e-9)
+
+
+def test_decay_is_as_the_golden_values_say(golden: Golden) -> None:
+    values = golden("companion_forgetting.json")
+    for case in values["cases"]:
+        found = strength(
+            case["kind"],
+            case["importance"],
+            case["access_count"],
+            case["days_since_access"],
+            case["decay_factor"],
+        )
+        assert found == pytest.approx(case["expect"], abs=values["tolerance"]), case
+
+
+def test_a_recalled_memory_is_what_is_left_of_it(alice: OwnerMemory, clock: SettableClock) -> None:
+    alice.remember("The weather in Oslo is mild", kind="context", importance=0.8)
+    clock.advance(timedelta(days=1))
+    (one,) = alice.recall("The weather in Oslo is mild").memories
+    assert one.score.strength == pytest.approx(0.76)
+
+
+def test_cleanup_lets_go_what_falls_under_a_tenth() -> None:
+    assert PROFILE.cleanup_below == 0.1
+
+
+# --- the prompt ---------------------------------------------------------------------------------
+
+
+def rendered(*memories: tuple[str, str], max_chars: int = 2_000) -> str:
+    results = [
+        Recalled(memory(n, content, kind=kind), Score(1.0), Span(0, len(content)), 1)
+        for n, (kind, content) in enumerate(memories)
+    ]
+    rendering = companion(CompanionNumbers(context_chars=max_chars)).rendering
+    return rendering.render(Material(results), 10_000, lambda texts: [len(t) for t in texts])[0]
+
+
+def test_the_prompt_is_a_preamble_and_full_contents_by_priority_byte_for_byte() -> None:
+    text = rendered(
+        ("tool_result", "Weather API returned: 22°C, sunny"),
+        ("context", "Q: What time is it?\nA: 3:00 PM"),
+        ("preference", "User prefers dark mode"),
+        ("fact", "Paris is the capital of France"),
+        ("correction", "Actually, the meeting is Tuesday not Monday"),
+    )
+    assert text == (
+        "These are known facts from earlier conversations with the user. Treat them as true, and"
+        " use them in your answer where they matter:\n"
+        "- Actually, the meeting is Tuesday not Monday\n"
+        "- Paris is the capital of France\n"
+        "- User prefers dark mode\n"
+        "- Q: What time is it?\n  A: 3:00 PM\n"
+        "- Weather API returned: 22°C, sunny"
+    )
+
+
+def test_the_prompt_has_at_most_2000_characters_and_what_does_not_fit_is_left_out_whole() -> None:
+    text = rendered(("correction", "a" * 1_900), ("fact", "b" * 1_700), ("fact", "c" * 50))
+    assert text == f"{PREAMBLE}\n- {'b' * 1_700}\n- {'c' * 50}"
+    exact = 2_000 - len(f"{PREAMBLE}\n- ")
+    assert len(rendered(("fact", "d" * exact))) == 2_000
+    assert rendered(("fact", "d" * (exact + 1))) == ""
+
+
+def test_five_memories_are_enough_where_it_is_not_said() -> None:
+    assert PROFILE.limit == 5
+
+
+def test_with_nothing_to_say_there_is_no_prompt(alice: OwnerMemory) -> None:
+    assert alice.context("What do you know?") == ""
+
+
+def test_what_was_said_moments_ago_stands_in_the_prompt(alice: OwnerMemory) -> None:
+    alice.learn("I live in Oslo near the harbour", "Lovely!")
+    assert alice.context("Do I live in Oslo near the harbour?") == (
+        f"{PREAMBLE}\n- Q: I live in Oslo near the harbour\n  A: Lovely!"
+    )
+
+
+def test_what_is_forgotten_is_gone_from_the_log_as_well(alice: OwnerMemory) -> None:
+    (one,) = alice.learn("I live in Oslo near the harbour", "Lovely!").memories
+    alice.forget(one.id)
+    assert alice.messages() == ()
+    assert alice.context("Do I live in Oslo near the harbour?") == ""

@@ -1,0 +1,288 @@
+"""The rules of profile `facts`, each by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mnemon import OwnerMemory
+from mnemon.domain.items import Span
+from mnemon.domain.recall import Recalled, Score
+from mnemon.errors import InvalidInput
+from mnemon.policies.arguments import expires_in
+from mnemon.policies.budgeting import estimated_tokens
+from mnemon.policies.forgetting import Wear, decay_lambda
+from mnemon.policies.importance import of_ten
+from mnemon.policies.merging import Ask, Candidate, Neighbour, Rewrite
+from mnemon.policies.ranking.facts import HALF_AT
+from mnemon.policies.ranking.model import Query
+from mnemon.policies.rendering.facts import format_memories
+from mnemon.policies.rendering.model import Material
+from mnemon.profiles.facts import FactsNumbers, facts
+from mnemon.testing.builders import candidates, memory
+from mnemon.testing.clock import SettableClock
+
+Golden = Callable[[str], dict[str, Any]]
+PROFILE = facts()
+
+
+@pytest.fixture
+def alice(opened: Callable[[str], OwnerMemory]) -> OwnerMemory:
+    return opened("facts")
+
+
+# --- categories ---------------------------------------------------------------------------------
+
+
+def test_the_categories_stand_in_priority_order() -> None:
+    assert PROFILE.kinds == ("identity", "preference", "project", "contextual")
+
+
+@pytest.mark.parametrize(
+    ("category", "days"),
+    [("identity", None), ("preference", 90), ("project", 60), ("contextual", 30)],
+)
+def test_each_category_has_its_time_to_live(
+    alice: OwnerMemory, clock: SettableClock, category: str, days: int | None
+) -> None:
+    one = alice.remember("Builds a boat", kind=category)
+    assert one.expires_at == (None if days is None else clock.now() + timedelta(days=days))
+
+
+def test_what_is_not_said_is_contextual_and_half_important(alice: OwnerMemory) -> None:
+    one = alice.remember("My name is Ann")
+    assert (one.kind, one.importance) == ("contextual", 0.5)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [(1, 0.1), (5, 0.5), (10, 1.0), (None, 0.5), (0, 0.5), (11, 0.5)]
+)
+def test_importance_from_1_to_10_is_a_share_and_5_where_it_is_none(
+    value: int | None, expected: float
+) -> None:
+    assert of_ten(value) == expected
+
+
+# --- expiry -------------------------------------------------------------------------------------
+
+
+def test_expires_in_is_as_the_golden_values_say(golden: Golden) -> None:
+    for case in golden("facts_expires_in.json")["cases"]:
+        if case.get("error"):
+            with pytest.raises(InvalidInput):
+                expires_in(case["expires_in"])
+        else:
+            lasting = expires_in(case["expires_in"])
+            seconds = None if lasting is None else lasting.total_seconds()
+            assert seconds == case["expect_seconds"]
+
+
+def test_an_update_starts_the_kinds_time_anew(alice: OwnerMemory, clock: SettableClock) -> None:
+    alice.remember("Builds a boat", kind="project")
+    clock.advance(timedelta(days=10))
+    again = alice.remember("builds a boat!", kind="project")
+    assert again.expires_at == clock.now() + timedelta(days=60)
+
+
+def test_an_update_keeps_an_explicit_time(alice: OwnerMemory, clock: SettableClock) -> None:
+    first = alice.remember("Builds a boat", kind="project", expires_in="200d")
+    clock.advance(timedelta(days=10))
+    assert alice.remember("builds a boat!", kind="project").expires_at == first.expires_at
+
+
+# --- two-threshold deduplication ----------------------------------------------------------------
+
+
+def decided(similarity: float, *, arbitrator: bool) -> str:
+    """Return what becomes of a candidate, as the service carries a decision out."""
+    near = Neighbour(memory(1, "Uses Go"), similarity)
+    decision = PROFILE.merging.decide(Candidate("Uses Go now", "project", 0.5), [], near)
+    if isinstance(decision, Ask):
+        return "arbitrate" if arbitrator else "insert"
+    return "merge" if isinstance(decision, Rewrite) else "insert"
+
+
+@pytest.mark.parametrize(
+    ("similarity", "expected"),
+    [(0.8499, "insert"), (0.85, "arbitrate"), (0.9499, "arbitrate"), (0.95, "merge")],
+)
+def test_from_95_percent_a_memory_is_updated_and_from_85_the_arbitrator_asked(
+    similarity: float, expected: str
+) -> None:
+    assert decided(similarity, arbitrator=True) == expected
+
+
+def test_deduplication_is_as_the_golden_values_say(golden: Golden) -> None:
+    for case in golden("facts_dedup.json")["cases"]:
+        found = decided(float(case["similarity"]), arbitrator=case["arbitrator"])
+        assert found == case["expect"], case
+
+
+TWENTY = (
+    "walks along the old harbour every single morning before breakfast with two dogs a camera"
+    " some coffee and his oldest friend"
+)
+
+
+def test_a_near_duplicate_updates_in_place(alice: OwnerMemory) -> None:
+    first = alice.remember(f"Bob {TWENTY}", kind="contextual", importance=0.9)
+    second = alice.remember(f"Bob {TWENTY} too", kind="identity", importance=0.3)
+    assert (second.id, second.version) == (first.id, 2)
+    assert second.content == f"Bob {TWENTY} too"
+    assert (second.kind, second.importance, second.expires_at) == ("identity", 0.3, None)
+
+
+def test_the_middle_band_inserts_without_an_arbitrator(alice: OwnerMemory) -> None:
+    first = alice.remember("Bob walks along the old harbour every morning")
+    second = alice.remember("Bob walks along the old harbour every evening")
+    assert first.id != second.id
+    assert alice.stats().total_count == 2
+
+
+def test_the_same_words_are_one_memory_in_the_newest_wording(alice: OwnerMemory) -> None:
+    first = alice.remember("Bob uses Go")
+    second = alice.remember("bob uses go!")
+    assert (second.id, second.content) == (first.id, "bob uses go!")
+
+
+# --- limits and secrets -------------------------------------------------------------------------
+
+
+def test_a_fact_has_at_most_500_bytes(alice: OwnerMemory) -> None:
+    alice.remember("é" * 250)
+    with pytest.raises(InvalidInput, match="501 bytes; at most 500"):
+        alice.remember("é" * 250 + "x")
+
+
+def test_an_owner_has_at_most_1000_active_memories() -> None:
+    assert PROFILE.capacity == 1_000
+
+
+def test_a_line_with_a_secret_is_redacted_as_a_whole(alice: OwnerMemory) -> None:
+    one = alice.remember("Uses Go.\nThe api_key = sk-abcdefghij1234567890abcd of work\nLikes tea.")
+    assert one.content == "Uses Go.\n[REDACTED]\nLikes tea."
+
+
+def test_nothing_is_learned_from_a_conversation_without_a_model(alice: OwnerMemory) -> None:
+    learned = alice.learn("My name is Ann and I like tea", "Nice to meet you!")
+    assert (len(learned.messages), learned.memories) == (2, ())
+
+
+# --- hybrid search ------------------------------------------------------------------------------
+
+
+def hybrid(vector: float, text: float, decay: float) -> float:
+    bm25 = HALF_AT * text / (1 - text)
+    found = candidates(
+        1,
+        best_similarity=np.array([vector]),
+        text=np.array([bm25]),
+        strength=np.array([decay]),
+    )
+    return float(PROFILE.ranking.score(Query("q", "q", ("q",)), found).total[0])
+
+
+@pytest.mark.parametrize(
+    ("vector", "text", "decay", "expected"),
+    [(1.0, 0.0, 0.0, 0.6), (0.0, 0.5, 0.0, 0.1), (0.0, 0.0, 1.0, 0.2), (0.5, 0.5, 0.5, 0.5)],
+)
+def test_the_score_is_three_fifths_vector_a_fifth_text_and_a_fifth_decay(
+    vector: float, text: float, decay: float, expected: float
+) -> None:
+    assert hybrid(vector, text, decay) == pytest.approx(expected, abs=1e-9)
+
+
+def test_hybrid_scores_are_as_the_golden_values_say(golden: Golden) -> None:
+    values = golden("facts_hybrid.json")
+    for case in values["cases"]:
+        found = hybrid(case["vector"], case["text"], case["decay"])
+        assert found == pytest.approx(case["expect"], abs=values["tolerance"])
+
+
+# --- decay --------------------------------------------------------------------------------------
+
+
+def strength(category: str, hours: float) -> float:
+    days = np.array([hours / 24])
+    wear = Wear([category], np.array([0.5]), np.array([3]), np.array([0.0]), days)
+    return float(PROFILE.forgetting.strength(wear)[0])
+
+
+@pytest.mark.parametrize(
+    ("category", "days", "expected"),
+    [
+        ("identity", 9_999, 1.0),
+        ("preference", 45, 0.5),
+        ("project", 30, 0.5),
+        ("contextual", 15, 0.5),
+        ("contextual", 30, 0.25),
+        ("contextual", 0, 1.0),
+        ("contextual", -5, 1.0),
+    ],
+)
+def test_strength_halves_every_half_time_to_live_since_the_update(
+    category: str, days: float, expected: float
+) -> None:
+    assert strength(category, days * 24) == pytest.approx(expected, abs=1e-9)
+
+
+def test_decay_is_as_the_golden_values_say(golden: Golden) -> None:
+    values = golden("facts_decay.json")
+    for case in values["cases"]:
+        category, hours = case["category"], case["hours_since_update"]
+        rate = decay_lambda(PROFILE.lasting.get(category))
+        assert rate == pytest.approx(case["lambda_per_hour"], abs=values["tolerance"])
+        found = strength(category, hours)
+        assert found == pytest.approx(case["expect"], abs=values["tolerance"])
+
+
+def test_decay_is_computed_anew_every_hour() -> None:
+    assert PROFILE.decay_every_hours == 1.0
+    assert facts(FactsNumbers(decay_interval_h=2.0)).decay_every_hours == 2.0
+
+
+# --- the prompt ---------------------------------------------------------------------------------
+
+EVERYTHING = (
+    "About the user:\n- Is called Ann\n- Lives in Oslo\nPreferences:\n- Likes tea\n"
+    "Current work:\n- Builds a boat\nContext:\n- Has a cold"
+)
+
+
+def test_the_prompt_has_a_section_for_each_category_byte_for_byte() -> None:
+    memories = [
+        ("contextual", "Has a cold"),
+        ("identity", "Is called Ann"),
+        ("project", "Builds a boat"),
+        ("identity", "Lives in Oslo"),
+        ("preference", "Likes tea"),
+    ]
+    results = [
+        Recalled(memory(n, content, kind=kind), Score(1.0), Span(0, len(content)), 1)
+        for n, (kind, content) in enumerate(memories)
+    ]
+    text, shown = PROFILE.rendering.render(Material(results), 1_000, estimated_tokens)
+    assert text == EVERYTHING
+    assert shown == tuple(results)
+
+
+def test_format_memories_says_the_same_byte_for_byte() -> None:
+    groups = [["Is called Ann", "Lives in Oslo"], ["Likes tea"], ["Builds a boat"], ["Has a cold"]]
+    made = [[memory(n, content) for n, content in enumerate(group)] for group in groups]
+    assert format_memories(made[0], made[1], made[2], made[3], 1_000) == EVERYTHING
+
+
+def test_sections_without_memories_are_left_out() -> None:
+    assert format_memories([], [memory(1, "Likes tea")], [], [], 99) == "Preferences:\n- Likes tea"
+    assert format_memories([], [], [], [], 99) == ""
+
+
+def test_the_budget_flows_from_one_section_to_the_next() -> None:
+    identity = [memory(1, "a" * 400), memory(2, "b" * 8)]
+    contextual = [memory(3, "c" * 8)]
+    text = format_memories(identity, [], [], contextual, 20)
+    assert text == f"About the user:\n- {'b' * 8}\nContext:\n- {'c' * 8}"

@@ -1,0 +1,65 @@
+"""The ranking of `facts`: vector, text and decay."""
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemon.policies.ranking.facts import HALF_AT, HybridRanking, saturated
+from mnemon.policies.ranking.model import Query, Ranking
+from mnemon.testing.builders import candidates
+
+QUERY = Query("text", "text", ("text",))
+SHARES = st.floats(0, 1)
+
+
+def test_the_query_is_searched_as_it_was_asked() -> None:
+    ranking: Ranking = HybridRanking()
+    query = ranking.prepare("Which units, which?", (), datetime(2024, 1, 1, tzinfo=UTC))
+    assert query == Query("Which units, which?", "Which units, which?", ("unit",))
+
+
+@pytest.mark.parametrize(("top_k", "pool"), [(0, 200), (5, 200), (100, 400)])
+def test_the_pool_grows_with_what_is_wanted(top_k: int, pool: int) -> None:
+    assert HybridRanking().pool(top_k) == pool
+
+
+def test_every_candidate_may_be_returned() -> None:
+    found = candidates(2, best_similarity=np.array([-0.3, np.nan]))
+    scores = HybridRanking().score(QUERY, found)
+    assert scores.kept.all()
+    assert scores.parts["vector"].tolist() == [0.0, 0.0]
+
+
+def test_a_score_does_not_depend_on_the_other_candidates() -> None:
+    alone = HybridRanking().score(QUERY, candidates(1, text=np.array([3.0]))).total[0]
+    among = HybridRanking().score(QUERY, candidates(2, text=np.array([3.0, 30.0]))).total[0]
+    assert alone == among
+
+
+def test_nothing_has_no_scores() -> None:
+    assert len(HybridRanking().score(QUERY, candidates(0)).total) == 0
+
+
+def test_saturation_is_one_half_where_it_says() -> None:
+    assert saturated(np.array([0.0, HALF_AT, 1e9])) == pytest.approx([0.0, 0.5, 1.0])
+
+
+@given(st.floats(0, 1e3), st.floats(0, 1e3))
+def test_saturation_is_a_share_and_keeps_the_order(one: float, other: float) -> None:
+    low, high = saturated(np.array(sorted([one, other])))
+    assert 0 <= low <= high < 1
+
+
+@given(st.floats(-1, 1), st.floats(0, 50), SHARES)
+def test_a_score_is_a_share_and_the_sum_of_its_parts(
+    near: float, bm25: float, strength: float
+) -> None:
+    found = candidates(
+        1, best_similarity=np.array([near]), text=np.array([bm25]), strength=np.array([strength])
+    )
+    scores = HybridRanking().score(QUERY, found)
+    assert 0 <= scores.total[0] <= 1 + 1e-9
+    assert scores.total[0] == pytest.approx(sum(part[0] for part in scores.parts.values()))

@@ -1,0 +1,119 @@
+"""Merging by two thresholds (`facts`), and what an arbitrator's answers come to."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemon.domain.memories import State
+from mnemon.policies.arbitration import TwoThresholds
+from mnemon.policies.merging import (
+    Ask,
+    Candidate,
+    Discard,
+    Insert,
+    Merging,
+    Neighbour,
+    Operation,
+    Replace,
+    Rewrite,
+    Verdict,
+)
+from mnemon.testing.builders import memory
+
+MERGING = TwoThresholds()
+KNOWN = memory(1, "Uses Go", kind="preference", importance=0.9, tags=("go",))
+NEW = Candidate("Uses Go and Python", "project", 0.4, ("py",))
+UPDATED = Rewrite(KNOWN.id, "Uses Go and Python", "project", 0.4, ("go", "py"))
+EVICTED = memory(2, "Uses Go", kind="preference", state=State.EVICTED)
+
+
+def test_it_is_a_merging_that_revives() -> None:
+    merging: Merging = MERGING
+    assert (merging.by_similarity, merging.revives) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("similarity", "expected"),
+    [
+        (0.0, Insert()),
+        (0.8499999, Insert()),
+        (0.85, Ask(KNOWN.id)),
+        (0.9499999, Ask(KNOWN.id)),
+        (0.95, UPDATED),
+        (1.0, UPDATED),
+    ],
+)
+def test_two_thresholds_part_insert_ask_and_update(similarity: float, expected: object) -> None:
+    assert MERGING.decide(NEW, [], Neighbour(KNOWN, similarity)) == expected
+
+
+def test_with_nothing_near_it_is_inserted() -> None:
+    assert MERGING.decide(NEW, [], None) == Insert()
+
+
+def test_the_same_words_update_however_near_their_vectors_are() -> None:
+    candidate = Candidate("uses go!", "project", 0.4)
+    expected = Rewrite(KNOWN.id, "uses go!", "project", 0.4, ("go",))
+    assert MERGING.decide(candidate, [KNOWN], None) == expected
+
+
+def test_an_active_memory_is_updated_rather_than_a_dormant_one() -> None:
+    candidate = Candidate("Uses Go", "project", 0.4)
+    older = memory(0, "Uses Go", state=State.EXPIRED)
+    decision = MERGING.decide(candidate, [older, KNOWN], None)
+    assert isinstance(decision, Rewrite)
+    assert decision.id == KNOWN.id
+
+
+def test_what_has_a_key_of_its_own_is_compared_by_its_words_alone() -> None:
+    keyed = Candidate("Uses Go and Python", "project", 0.4, key="languages")
+    assert MERGING.decide(keyed, [], Neighbour(KNOWN, 0.99)) == Insert()
+    other = memory(3, "Uses Go and Python", key="tools")
+    assert MERGING.decide(keyed, [other], None) == Insert()
+    assert isinstance(MERGING.decide(keyed, [KNOWN], None), Rewrite)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "expected"),
+    [
+        (Verdict(Operation.ADD), Insert()),
+        (Verdict(Operation.DELETE), Replace(KNOWN.id)),
+        (Verdict(Operation.NOOP), Discard(KNOWN.id)),
+        (
+            Verdict(Operation.UPDATE, " Uses Go, then Python "),
+            Rewrite(KNOWN.id, "Uses Go, then Python", "project", 0.4, ("go", "py")),
+        ),
+        (Verdict(Operation.UPDATE), UPDATED),
+        (Verdict(Operation.UPDATE, "x" * 501), Insert()),
+        (Verdict(Operation.UPDATE, "ü" * 251), Insert()),
+        (Verdict(Operation.UPDATE, "\u200b"), Insert()),
+        (Verdict(Operation.UPDATE, "the password: hunter2hunter2"), Insert()),
+    ],
+)
+def test_each_answer_has_its_meaning(verdict: Verdict, expected: object) -> None:
+    assert MERGING.settle(NEW, KNOWN, verdict) == expected
+
+
+def test_a_dormant_memory_that_says_it_better_lives_again() -> None:
+    expected = Rewrite(EVICTED.id, "Uses Go", "project", 0.4, ("py",))
+    assert MERGING.settle(NEW, EVICTED, Verdict(Operation.NOOP)) == expected
+
+
+@given(st.floats(-1, 1), st.floats(0, 1), st.floats(0, 1))
+def test_the_nearer_the_less_is_new(similarity: float, one: float, other: float) -> None:
+    merging = TwoThresholds(auto_merge=max(one, other), arbitration=min(one, other))
+    decision = merging.decide(NEW, [], Neighbour(KNOWN, similarity))
+    assert isinstance(decision, Rewrite) is (similarity >= max(one, other))
+    assert isinstance(decision, Insert) is (similarity < min(one, other))
+
+
+@given(st.sampled_from(Operation), st.text(max_size=600))
+def test_whatever_a_model_answers_nothing_too_long_is_kept_and_nobody_is_asked_again(
+    operation: Operation, content: str
+) -> None:
+    decision = MERGING.settle(NEW, KNOWN, Verdict(operation, content))
+    assert not isinstance(decision, Ask)
+    if isinstance(decision, Rewrite):
+        assert 0 < len(decision.content.encode()) <= 500

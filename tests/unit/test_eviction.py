@@ -1,0 +1,49 @@
+"""Which memories make room."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemon.policies.eviction import weakest
+
+Row = tuple[float, float, int]
+
+
+def rows(memories: list[Row], count: int) -> list[int]:
+    strength, importance, created_at = zip(*memories, strict=True) if memories else ((), (), ())
+    gone = weakest(
+        np.array(strength, dtype=float),
+        np.array(importance, dtype=float),
+        np.array(created_at, dtype=np.int64),
+        count,
+    )
+    return [int(row) for row in gone]
+
+
+def test_where_there_is_room_nobody_goes() -> None:
+    assert rows([(0.1, 0.1, 1), (0.2, 0.2, 2)], 0) == []
+    assert rows([], 1) == []
+
+
+def test_the_weakest_goes_first_then_the_least_important_then_the_oldest() -> None:
+    memories = [(0.5, 0.5, 3), (0.5, 0.5, 2), (0.5, 0.4, 9), (0.4, 0.9, 9)]
+    assert rows(memories, 4) == [3, 2, 1, 0]
+    assert rows(memories, 2) == [3, 2]
+
+
+MEMORIES = st.lists(
+    st.tuples(st.sampled_from([0.1, 0.5]), st.sampled_from([0.1, 0.5]), st.integers(0, 3))
+)
+
+
+@given(MEMORIES, st.integers(0, 30))
+def test_just_so_many_go_as_are_asked_for_and_none_that_is_better_than_one_that_stays(
+    memories: list[Row], count: int
+) -> None:
+    gone = rows(memories, count)
+    assert len(gone) == len(set(gone)) == min(len(memories), count)
+    staying = [memories[row] for row in range(len(memories)) if row not in gone]
+    if gone and staying:
+        assert max(memories[row] for row in gone) <= min(staying)
