@@ -98,6 +98,8 @@ def _read_everything(snapshot: Snapshot) -> None:
         snapshot.messages(as_of=as_of)
         snapshot.messages(ids=ids, as_of=as_of)
         snapshot.messages(session_id="s1", as_of=as_of)
+    snapshot.recent_messages(5)
+    snapshot.recent_messages(5, session_id="s1")
     snapshot.originals(ids)
     snapshot.wordings(ids)
     snapshot.adjacent(ids[-1], 1)

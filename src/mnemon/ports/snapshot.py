@@ -102,6 +102,10 @@ class Snapshot(Wordings, Conditions, BaseMemories, Protocol):
         """
         ...
 
+    def recent_messages(self, limit: int, *, session_id: str | None = None) -> list[Message]:
+        """Return the last of what `messages` returns, at most so many, in the same order."""
+        ...
+
     def originals(self, ids: Sequence[str]) -> list[Message]:
         """Return messages as they were said (version 1), forgotten or not, in their order.
 

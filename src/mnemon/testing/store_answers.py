@@ -37,6 +37,7 @@ def records(snapshot: Snapshot) -> dict[str, Any]:
         "messages": snapshot.messages(),
         "by id": snapshot.messages(ids=IDS, limit=5),
         "of a session": snapshot.messages(session_id="s1", after=2, limit=3),
+        "recent messages": [snapshot.recent_messages(3, session_id=s) for s in (None, "s1")],
         "messages then": [snapshot.messages(session_id=s, as_of=at(20)) for s in (None, "s1")],
         "originals": snapshot.originals(IDS),
         "wordings": snapshot.wordings(IDS),

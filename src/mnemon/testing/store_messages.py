@@ -53,6 +53,21 @@ class MessagesContract:
             assert numbers_of(snapshot.messages()) == [9, 3, 7]
             assert numbers_of(snapshot.messages(limit=2)) == [9, 3]
 
+    def test_recent_messages_are_the_last_oldest_first(self, store: Store) -> None:
+        say(store, *(message(n, sequence=10 - n) for n in range(1, 5)))
+        say(store, message(8, sequence=1, session_id="s2"), session_id="s2")
+        say(store, message(9, sequence=20))
+        with store.write("alice") as tx:
+            tx.close_messages([record_id(3)], at(50))
+            tx.revise_message(message(1, "new", sequence=9, version=2), short_entry("new"), at(99))
+        with store.read("alice") as snapshot:
+            assert numbers_of(snapshot.recent_messages(3)) == [4, 8, 9]
+            assert numbers_of(snapshot.recent_messages(99)) == [1, 2, 4, 8, 9]
+            assert numbers_of(snapshot.recent_messages(3, session_id="s1")) == [2, 1, 9]
+            assert numbers_of(snapshot.recent_messages(3, session_id="s2")) == [8]
+            assert snapshot.recent_messages(3, session_id="s3") == []
+            assert snapshot.recent_messages(0) == []
+
     def test_a_forgotten_message_is_left_out(self, store: Store) -> None:
         say(store, message(1, sequence=1), message(2, sequence=2))
         with store.write("alice") as tx:

@@ -119,6 +119,11 @@ class Records:
             found.sort(key=lambda message: message.sequence)
         return found[:limit]
 
+    def recent_messages(self, limit: int, *, session_id: str | None = None) -> list[Message]:
+        """See the port."""
+        said = self.messages(session_id=session_id)
+        return said[max(0, len(said) - limit) :]
+
     def originals(self, ids: Sequence[str]) -> list[Message]:
         """See the port."""
         versions = [self._state.messages[id_] for id_ in ids if id_ in self._state.messages]

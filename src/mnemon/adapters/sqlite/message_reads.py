@@ -38,6 +38,7 @@ _PICKED = "carray(?) AS w CROSS JOIN messages AS m ON m.owner_id = ? AND m.id = 
 _OLDER = " CROSS JOIN message_versions AS v ON v.owner_id = m.owner_id AND v.id = m.id"
 _OF_SESSION = " WHERE m.owner_id = ? AND m.session = ? AND m.sequence > ?"
 _OF_OWNER = " WHERE m.owner_id = ?"
+_OPEN = _SAID.format(v="m", source="messages AS m") + "{where} AND m.valid_to IS NULL"
 _NO_LIMIT = -1
 
 
@@ -69,17 +70,24 @@ class MessageRecords:
         if ids is not None:
             found = {m.id: m for m in self._picked(find_ids(ids), as_of)}
             return [found[id_] for id_ in ids if id_ in found][:limit]
-        source, where, order = "messages AS m", _OF_OWNER, "m.number"
-        values: list[Any] = [self._owner]
-        if session_id is not None:
-            where, order = _OF_SESSION, "m.sequence"
-            values += [self.session_number(session_id), after]
+        where, order, values = self._conversation(session_id, after)
         if as_of is not None:
-            return self._said_by(as_of, source, where, values)[:limit]
-        open_ = _SAID.format(v="m", source=source) + where + " AND m.valid_to IS NULL"
+            return self._said_by(as_of, "messages AS m", where, values)[:limit]
         most = _NO_LIMIT if limit is None else limit
-        rows = self._connection.rows(f"{open_} ORDER BY {order} LIMIT ?", [*values, most])
-        return self._messages(rows)
+        statement = f"{_OPEN.format(where=where)} ORDER BY {order} LIMIT ?"
+        return self._messages(self._connection.rows(statement, [*values, most]))
+
+    def recent_messages(self, limit: int, *, session_id: str | None = None) -> list[Message]:
+        """See the port."""
+        where, order, values = self._conversation(session_id)
+        latest_first = f"{_OPEN.format(where=where)} ORDER BY {order} DESC LIMIT ?"
+        return self._messages(reversed(self._connection.rows(latest_first, [*values, limit])))
+
+    def _conversation(self, session_id: str | None, after: int = 0) -> tuple[str, str, list[Any]]:
+        """Return condition, order and values for the messages of a session, or of all."""
+        if session_id is None:
+            return _OF_OWNER, "m.number", [self._owner]
+        return _OF_SESSION, "m.sequence", [self._owner, self.session_number(session_id), after]
 
     def originals(self, ids: Sequence[str]) -> list[Message]:
         """See the port."""

@@ -97,6 +97,7 @@ CREATE TABLE messages (
   lease_until INTEGER,
   PRIMARY KEY (owner_id, id)
 ) STRICT;
+CREATE UNIQUE INDEX messages_number ON messages (owner_id, number);
 CREATE UNIQUE INDEX messages_sequence ON messages (owner_id, session, sequence);
 CREATE UNIQUE INDEX messages_external ON messages (owner_id, session, external_id)
   WHERE external_id IS NOT NULL;
