@@ -30,7 +30,8 @@ class Transaction(Snapshot, Removal, Upkeep, BaseMemoryChanges, Protocol):
 
     Reads see what was written before in the same transaction, but for `counter`, which stays,
     and `nearest`, `similarities`, `centroid`, `postings`, `containing`, `items`, `uses`,
-    `numbers`, `marked`, `neighbours` and `passages`, which may answer from the state at its begin.
+    `numbers`, `marked`, `within`, `neighbours` and `passages`, which may answer from the state at
+    its begin.
     """
 
     def adopt_profile(self, name: str) -> None:

@@ -130,11 +130,47 @@ def search(
     near = _NONE if vector is None else snapshot.nearest(vector, pool, scope)
     keywords = _keywords(snapshot, query if request.mode != "vector" else None, scope)
     worded = keywords.items[best(keywords.tops, keywords.items, pool)]
+    held = _held(snapshot, profile, query, keywords, request)
     same = _same_content(snapshot, request, request.scope)
     first = _first(snapshot, profile, request, same)
     others = same if scope is request.scope else _same_content(snapshot, request, scope)
-    numbers = distinct(np.concatenate([near, worded, others, first]))
-    return _found(snapshot, profile, numbers, same, first, keywords, vector, scope)
+    numbers = distinct(np.concatenate([near, worded, held.items, others, first]))
+    ranks = _Ranks(same, first, keywords, held)
+    return _found(snapshot, profile, numbers, ranks, vector, scope)
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """Items that hold words of the query as parts, ascending, and how many each holds."""
+
+    items: Integers
+    words: Integers
+
+    def of_items(self, numbers: Integers) -> Integers:
+        """Return how many words each of ascending items holds."""
+        held = np.zeros(len(numbers), dtype=np.int64)
+        held[np.searchsorted(numbers, self.items)] = self.words
+        return held
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranks:
+    """What was found but by vector: what says the query, what comes first, and by words."""
+
+    same: Integers
+    first: Integers
+    keywords: Keywords
+    held: _Held
+
+
+def _held(
+    snapshot: Snapshot, profile: Profile, query: Query, keywords: Keywords, request: Request
+) -> _Held:
+    """Return what holds words of the query as parts, where no keyword was found at all."""
+    is_sought = profile.compares_text and query.words and request.mode != "vector"
+    if not is_sought or len(keywords.items):
+        return _Held(_NONE, _NONE)
+    return _Held(*snapshot.containing(query.words, _searched(profile, request.scope)))
 
 
 def _searched(profile: Profile, scope: Scope) -> Scope:
@@ -178,13 +214,11 @@ def _found(
     snapshot: Snapshot,
     profile: Profile,
     numbers: Integers,
-    same: Integers,
-    first: Integers,
-    keywords: Keywords,
+    ranks: _Ranks,
     vector: NDArray[np.int8] | None,
     scope: Scope,
 ) -> Found:
-    items = snapshot.items(numbers)
+    items, keywords = snapshot.items(numbers), ranks.keywords
     previous = snapshot.neighbours(numbers, -1, scope)
     before = _columns_of(snapshot, previous)
     nearness = _nearness(snapshot, numbers, vector, scope)
@@ -210,10 +244,10 @@ def _found(
         importance=uses.importance,
         strength=strength,
         freshness=fresh,
-        held=np.zeros(len(numbers), dtype=np.int64),
+        held=ranks.held.of_items(numbers),
     )
-    exact = np.isin(numbers, same)
-    place = _places(numbers, first)
+    exact = np.isin(numbers, ranks.same)
+    place = _places(numbers, ranks.first)
     return Found(numbers, items, candidates, exact, place, keywords, nearness.part, scope.as_of)
 
 

@@ -65,12 +65,18 @@ class Contexts:
         profile = self._access.profile(owner_id)
         found = self._recalling.recall(owner_id, _shown(request, profile), touch=False)
         told = clean(state, field="state") if state else ""
+        base = self._base_memory(owner_id, request)
         text, shown = profile.rendering.render(
-            Material(found.memories, state=told), request.token_budget, self._prompt_tokens
+            Material(found.memories, base, told), request.token_budget, self._prompt_tokens
         )
         if touch and request.scope.as_of is None:
             self._touches.add(owner_id, [one.id for one in shown if one.kind != EPISODE])
         return Context(text, shown, self._prompt_tokens([text])[0])
+
+    def _base_memory(self, owner_id: str, request: Request) -> str:
+        with self._access.store.read(owner_id) as snapshot:
+            found = snapshot.base_memory(as_of=request.scope.as_of)
+        return "" if found is None else found.content
 
     def _prompt_tokens(self, texts: Sequence[str]) -> list[int]:
         return [prompt_tokens(pieces) for pieces in self._indexer.prompt_pieces(texts)]
