@@ -10,10 +10,10 @@ import numpy as np
 
 from mnemon.domain.items import Span
 from mnemon.domain.memories import Memory
-from mnemon.domain.messages import Role
 from mnemon.domain.recall import Recalled, Score
 from mnemon.policies.ranking.model import Candidates
 from mnemon.policies.rendering.model import Material, Rendering
+from mnemon.testing import builders
 
 Golden = Callable[[str], dict[str, Any]]
 
@@ -27,33 +27,12 @@ def words(texts: Sequence[str]) -> list[int]:
 
 def candidates(rows: int, **columns: Any) -> Candidates:
     """Return that many equal memories, but for these columns."""
-    values: dict[str, Any] = {
-        "similarity": np.full(rows, 0.5),
-        "best_similarity": np.full(rows, 0.5),
-        "text": np.zeros(rows),
-        "next_similarity": np.full(rows, np.nan),
-        "previous_text": np.zeros(rows),
-        "previous_traits": np.zeros(rows, dtype=np.int64),
-        "previous_speaker": np.full(rows, -1),
-        "is_memory": np.ones(rows, dtype=bool),
-        "kind": ["fact"] * rows,
-        "session": np.full(rows, -1),
-        "sequence": np.zeros(rows, dtype=np.int64),
-        "speaker": np.full(rows, -1),
-        "role": [Role.USER] * rows,
-        "at": np.zeros(rows, dtype=np.int64),
-        "traits": np.zeros(rows, dtype=np.int64),
-        "words": np.full(rows, 10),
-        "importance": np.full(rows, 0.5),
-        "strength": np.full(rows, 0.5),
-        "freshness": np.full(rows, 0.5),
-        "held": np.zeros(rows, dtype=np.int64),
-    }
     given = {
         name: column if name in {"kind", "role"} else np.array(column)
         for name, column in columns.items()
     }
-    return Candidates(**(values | given))
+    memories = {"is_memory": np.ones(rows, dtype=bool), "kind": ["fact"] * rows}
+    return builders.candidates(rows, **(memories | given))
 
 
 def recalled(content: str, kind: str, *, suspicious: bool = False, **fields: Any) -> Recalled:

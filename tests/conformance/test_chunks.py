@@ -126,7 +126,7 @@ def test_the_cosine_orders_and_importance_under_0_2_is_dropped() -> None:
 
 
 def test_a_search_by_keyword_alone_is_ordered_by_how_the_words_match() -> None:
-    found = candidates(3, best_similarity=[np.nan] * 3, text=[0.0, 5.0, 10.0])
+    found = candidates(3, best_similarity=[np.nan] * 3, text=[0.0, 4.0, 8.0])
     scores = CHUNKS.ranking.score(QUERY, found)
     assert scores.total == pytest.approx([0.0, 0.5, 2 / 3])
     assert scores.kept.tolist() == [False, True, True]
@@ -150,7 +150,7 @@ def test_a_rerankers_scores_replace_the_cosine() -> None:
 def test_without_the_reranker_cosine_keywords_and_importance_are_blended() -> None:
     assert CHUNKS.reranking is not None
     found = candidates(
-        3, best_similarity=[1.0, np.nan, 0.5], text=[0.0, 5.0, 0.0], importance=[1.0, 0.5, 0.1]
+        3, best_similarity=[1.0, np.nan, 0.5], text=[0.0, 4.0, 0.0], importance=[1.0, 0.5, 0.1]
     )
     scores = CHUNKS.reranking.blended(found)
     assert scores.total == pytest.approx([0.6 + 0.1, 0.15 + 0.05, 0.3 + 0.01])

@@ -18,7 +18,7 @@ from mnemon.policies.budgeting import estimated_tokens
 from mnemon.policies.forgetting import Wear, decay_lambda
 from mnemon.policies.importance import of_ten
 from mnemon.policies.merging import Ask, Candidate, Neighbour, Rewrite
-from mnemon.policies.ranking.facts import HALF_AT
+from mnemon.policies.ranking.bm25 import HALF_AT
 from mnemon.policies.ranking.model import Query
 from mnemon.policies.rendering.facts import format_memories
 from mnemon.policies.rendering.model import Material

@@ -11,7 +11,8 @@ from mnemon.policies.arbitration import TwoThresholds
 from mnemon.policies.forgetting import HalfLives
 from mnemon.policies.judging import FixedJudging
 from mnemon.policies.learning import NothingLearned
-from mnemon.policies.ranking.facts import HALF_AT, HybridRanking
+from mnemon.policies.ranking.bm25 import HALF_AT
+from mnemon.policies.ranking.facts import HybridRanking
 from mnemon.policies.rendering.facts import HEADINGS, FlowingRendering
 from mnemon.profiles.model import Profile
 

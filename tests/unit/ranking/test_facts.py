@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.policies.ranking.facts import HALF_AT, HybridRanking, saturated
+from mnemon.policies.ranking.bm25 import HALF_AT, saturated
+from mnemon.policies.ranking.facts import HybridRanking
 from mnemon.policies.ranking.model import Query, Ranking
 from mnemon.testing.builders import candidates
 

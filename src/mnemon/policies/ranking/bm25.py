@@ -15,9 +15,9 @@ K1 = 1.2
 """Robertson's usual saturation."""
 B = 1.0
 """Full length normalisation: passages are cut to a size, so that a long one is a mixed one."""
-HALF = 5.0
-"""At which BM25 score a text counts as half a match: about what one rare word of the query brings
-in a text of mean length. A guess."""
+HALF_AT = 4.0
+"""The BM25 score that counts as one half. A guess until measured: one rare word of a query, among
+a hundred facts, scores about so much."""
 
 
 def bm25(postings: PostingColumns, *, k1: float = K1, b: float = B) -> NDArray[np.float64]:
@@ -35,10 +35,10 @@ def bm25(postings: PostingColumns, *, k1: float = K1, b: float = B) -> NDArray[n
     return scores.astype(np.float64, copy=False)
 
 
-def as_share(score: NDArray[np.float64], half: float = HALF) -> NDArray[np.float64]:
-    """Return BM25 scores as shares of a full match, 0..1: b/(b + half).
+def saturated(scores: NDArray[np.float64], half_at: float = HALF_AT) -> NDArray[np.float64]:
+    """Return b/(b + k) of each score b, 0 and up: 0..1, one half at k = `half_at`.
 
     Fixed, unlike a scale over the candidates of a query, so that scores compare between queries.
     """
-    share: NDArray[np.float64] = score / (score + half)
-    return share
+    shares: NDArray[np.float64] = scores / (scores + half_at)
+    return shares

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mnemon.policies.ranking.facts import saturated
+from mnemon.policies.ranking.bm25 import saturated
 from mnemon.policies.ranking.model import Query, Scores
 from mnemon.text.analysis import terms
 

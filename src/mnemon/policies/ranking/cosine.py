@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mnemon.policies.ranking.bm25 import as_share
+from mnemon.policies.ranking.bm25 import saturated
 from mnemon.policies.ranking.model import Query, Scores, summed
 from mnemon.text.analysis import terms
 
@@ -62,7 +62,7 @@ class CosineRanking:
         has_none = np.isnan(near)
         parts = {
             "similarity": np.where(has_none, 0.0, near),
-            "text": np.where(has_none, as_share(candidates.text), 0.0),
+            "text": np.where(has_none, saturated(candidates.text), 0.0),
         }
         matches = has_none & (candidates.text > 0.0)
         matters = candidates.importance >= self.least_importance
@@ -97,7 +97,7 @@ class ChunkReranking:
         near = np.nan_to_num(candidates.best_similarity)
         parts = {
             "similarity": self.similarity * near,
-            "text": self.text * as_share(candidates.text),
+            "text": self.text * saturated(candidates.text),
             "importance": self.importance * candidates.importance,
         }
         return summed(parts, candidates.importance >= self.least_importance)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mnemon.policies.ranking.bm25 import HALF_AT, saturated
 from mnemon.policies.ranking.model import Query, Scores
 from mnemon.text.analysis import terms
 
@@ -14,14 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from numpy.typing import NDArray
-
     from mnemon.domain.messages import Participant
-    from mnemon.policies.ranking.model import Candidates
-
-HALF_AT = 4.0
-"""The BM25 score that counts as one half. A guess until measured: one rare word of a query, among
-a hundred facts, scores about so much."""
+    from mnemon.policies.ranking.bm25 import HALF_AT, saturated
+from mnemon.policies.ranking.model import Candidates
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +62,3 @@ class HybridRanking:
         }
         total = np.sum(list(parts.values()), axis=0)
         return Scores(total, parts, np.ones(len(total), dtype=bool))
-
-
-def saturated(bm25: NDArray[np.float64], half_at: float = HALF_AT) -> NDArray[np.float64]:
-    """Return b/(b + k) of each score b, 0 and up: 0..1, one half at k = `half_at`."""
-    shares: NDArray[np.float64] = bm25 / (bm25 + half_at)
-    return shares
