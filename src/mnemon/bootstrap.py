@@ -107,7 +107,7 @@ def _services(access: Access, indexer: Indexer, touches: Touches, settings: Sett
         transferring=Transferring(access, indexer, settling),
         keys=KeyRotation(access.store, indexer),
         purging=Purging(access, indexer),
-        verifying=Verifying(access.store, indexer),
+        verifying=Verifying(access, indexer),
         reviewing=Reviewing(access, indexer, changing),
     )
 

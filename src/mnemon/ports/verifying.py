@@ -52,6 +52,7 @@ class StoredText:
         record_id: The memory or message.
         content: The text.
         speaker: Who said it, of a message; None where that has no name.
+        kind: A memory's kind; None: a message.
         place: Session and sequence of a message; None: a memory.
         is_open: Whether it is what is valid now.
         valid_from: When it became valid, in microseconds since 1970.
@@ -61,6 +62,7 @@ class StoredText:
     record_id: str
     content: str
     speaker: str | None
+    kind: str | None
     place: tuple[int, int] | None
     is_open: bool
     valid_from: int
@@ -80,12 +82,15 @@ class Examination(Protocol):
         """
         ...
 
-    def compare(self, text: StoredText, entries: Sequence[IndexEntry]) -> list[Finding]:
+    def compare(
+        self, text: StoredText, entries: Sequence[IndexEntry], *, embedded: bool
+    ) -> list[Finding]:
         """Return in what the stored index entry of a text differs from one made anew.
 
         Args:
             text: The text.
             entries: The entries it may have, without vectors: any of them will do.
+            embedded: Whether it must have vectors; those that it has must be whole in any case.
         """
         ...
 

@@ -93,3 +93,9 @@ class Profile:
     reranking: Reranking | None = None
     compares_text: bool = False
     decay_every_hours: float = 24.0
+
+    def embeds(self, kind: str | None) -> bool:
+        """Tell whether texts of a kind get vectors; None: messages."""
+        if kind is None:
+            return self.vectors and self.episodes
+        return self.vectors and kind not in self.first_kinds

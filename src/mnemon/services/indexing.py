@@ -49,13 +49,12 @@ class Text:
 
 def memory_text(profile: Profile, content: str, kind: str) -> Text:
     """Return the text of a memory: without vectors where its kind, or nothing, is embedded."""
-    return Text(content, embedded=profile.vectors and kind not in profile.first_kinds)
+    return Text(content, embedded=profile.embeds(kind))
 
 
 def message_text(profile: Profile, message: Message) -> Text:
     """Return the text of a message: without vectors where messages are not recalled."""
-    embedded = profile.vectors and profile.episodes
-    return Text(message.content, message.speaker, embedded)
+    return Text(message.content, message.speaker, profile.embeds(None))
 
 
 class Indexer:
@@ -105,11 +104,14 @@ class Indexer:
             passage.digest: embedded_text(text.speaker, passage.span.of(text.content))
             for text, entry in zip(texts, bare, strict=True)
             for passage in entry.passages
-            if passage.digest is not None
+            if passage.digest is not None and text.embedded
         }
         vectors = quantise(self._embed(list(wanted.values()), "document"))
         fresh = dict(zip(wanted, vectors, strict=True))
-        return [_with_vectors(entry, fresh) for entry in bare]
+        return [
+            _with_vectors(entry, fresh) if text.embedded else _without_vectors(entry)
+            for text, entry in zip(texts, bare, strict=True)
+        ]
 
     def keywords_only(self, text: Text) -> IndexEntry:
         """Return the index entry of a text without its vectors."""

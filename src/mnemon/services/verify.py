@@ -13,8 +13,9 @@ from mnemon.services.indexing import Text, in_window
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from mnemon.ports.store import IndexEntry, Store
+    from mnemon.ports.store import IndexEntry
     from mnemon.ports.verifying import StoredText
+    from mnemon.services.access import Access
     from mnemon.services.indexing import Indexer
 
     Advance = Callable[[int], None]
@@ -54,9 +55,10 @@ class _Found:
 class Verifying:
     """Looks for damage, and repairs it."""
 
-    def __init__(self, store: Store, indexer: Indexer) -> None:
+    def __init__(self, access: Access, indexer: Indexer) -> None:
         """Use these."""
-        self._store = store
+        self._access = access
+        self._store = access.store
         self._indexer = indexer
 
     def verify(self, *, repair: bool, advance: Advance | None) -> Report:
@@ -95,13 +97,18 @@ class Verifying:
 
     def _owner(self, store: Verifiable, owner_id: str, advance: Advance | None) -> _Found:
         try:
+            profile = self._access.profile(owner_id)
             with store.examine(owner_id) as examination:
                 findings = examination.records()
                 unknown = {each.record_id for each in findings if each.kind == "item"}
                 wrong = []
                 for text, before in _with_previous(examination.texts()):
                     entry = self._indexer.keywords_only(Text(text.content, text.speaker))
-                    differing = examination.compare(text, self._alternatives(text, entry, before))
+                    differing = examination.compare(
+                        text,
+                        self._alternatives(text, entry, before),
+                        embedded=text.is_open and profile.embeds(text.kind),
+                    )
                     findings += differing
                     kinds = {each.kind for each in differing}
                     kinds |= {"item"} if text.record_id in unknown else set()
@@ -134,7 +141,10 @@ class Verifying:
 
     def _repaired(self, store: Verifiable, owner_id: str, found: _Found) -> list[Finding]:
         texts = [text for text, _ in found.texts]
-        entries = self._indexer.anew([Text(text.content, text.speaker) for text in texts])
+        embeds = self._access.profile(owner_id).embeds
+        entries = self._indexer.anew(
+            [Text(text.content, text.speaker, embeds(text.kind)) for text in texts]
+        )
         windowed = {
             text.item: in_window(entry, self._bare(window))
             for (text, window), entry in zip(found.texts, entries, strict=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -103,11 +104,13 @@ class Examined:
         """See the port."""
         return [*self._said(), *self._remembered()]
 
-    def compare(self, text: StoredText, entries: Sequence[IndexEntry]) -> list[Finding]:
+    def compare(
+        self, text: StoredText, entries: Sequence[IndexEntry], *, embedded: bool
+    ) -> list[Finding]:
         """See the port."""
         entry = entries[0]
         kinds = dict(self._item_differences(text, entry))
-        kinds |= dict(self._passage_differences(text, entry))
+        kinds |= dict(self._passage_differences(text, entry, embedded=embedded))
         if {"digest", "passages"} <= kinds.keys():
             # Two witnesses that do not know of each other: the text itself has changed.
             return [self._finding("text", text.record_id, "the text was changed from outside")]
@@ -227,14 +230,16 @@ class Examined:
             content = self._opened(sealed, record, "content", version)
             if content is not None and speaker in names:
                 name, place = names[speaker], (session, sequence)
-                yield StoredText(item, record, content, name, place, bool(is_open), since)
+                yield StoredText(item, record, content, name, None, place, bool(is_open), since)
 
     def _remembered(self) -> Iterator[StoredText]:
         for row in self._connection.rows(_MEMORIES, self._me):
             record = unpack_id(row[0])
             content = self._opened(row[7], record, "content", row[1])
             if content is not None:
-                yield StoredText(row[2], record, content, None, None, bool(row[25]), row[23])
+                yield StoredText(
+                    row[2], record, content, None, row[3], None, bool(row[25]), row[23]
+                )
 
     def _item_differences(self, text: StoredText, entry: IndexEntry) -> Iterator[tuple[str, str]]:
         row = self._connection.row(
@@ -251,7 +256,7 @@ class Examined:
             yield "digest", "it can't be found by its content"
 
     def _passage_differences(
-        self, text: StoredText, entry: IndexEntry
+        self, text: StoredText, entry: IndexEntry, *, embedded: bool
     ) -> Iterator[tuple[str, str]]:
         stored = self._connection.rows(
             "SELECT owner_id, item, part, start, stop, tokens, digest, vector FROM passages"
@@ -259,11 +264,21 @@ class Examined:
             (self._owner, text.item),
         )
         rows = passage_rows(self._sealing, self._owner, text.item, entry, self._dimension)
-        derived = [(*row[:6], row[7]) for row in rows]
+        digests = chain((row[6] for row in stored), repeat(None))
+        derived = [
+            (*row[:6], None if digest is None else row[7])
+            for row, digest in zip(rows, digests, strict=False)
+        ]
         if [row[:7] for row in stored] != derived:
             yield "passages", "its passages are not those of its text"
-        if self._embeds and not all(self._is_vector(row[7]) for row in stored):
+        if self._embeds and not all(self._is_indexed(row, embedded=embedded) for row in stored):
             yield "vector", "a vector is missing or damaged"
+
+    def _is_indexed(self, row: Sequence[Any], *, embedded: bool) -> bool:
+        """Tell whether a passage has its vector, or neither has nor needs one."""
+        if row[6] is None and row[7] is None:
+            return not embedded
+        return row[6] is not None and self._is_vector(row[7])
 
     def _is_vector(self, stored: bytes | None) -> bool:
         if stored is None or self._dimension is None:
