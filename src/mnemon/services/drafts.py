@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from mnemon.domain.memories import Origin
 from mnemon.errors import InvalidInput
 from mnemon.policies import arguments
-from mnemon.policies.trust import kind_for, may_hold
+from mnemon.policies.trust import is_outranked, kind_for, may_hold
 from mnemon.services.screening import screened, screened_name, screened_tags
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
-    from mnemon.domain.memories import Source
+    from mnemon.domain.memories import Memory, Source
     from mnemon.profiles.model import Profile
 
 
@@ -176,3 +176,27 @@ def end_of(expires_in: str, expires_at: datetime | None, now: datetime) -> datet
 def told(redactions: int) -> dict[str, str]:
     """Return what an event says of the secrets that were taken out."""
     return {"redactions": str(redactions)} if redactions else {}
+
+
+def restated(known: Memory, draft: Draft) -> Memory:
+    """Return a memory with what a draft that says the same adds: a source, if it is outranked."""
+    sources = together(known, draft)
+    if is_outranked(draft.origin, by=known.origin):
+        return replace(known, sources=sources)
+    is_told = is_outranked(known.origin, by=draft.origin)
+    return replace(
+        known,
+        origin=draft.origin if is_told else known.origin,
+        kind=draft.kind if is_told else known.kind,
+        key=known.key or draft.key,
+        tags=tuple(sorted({*known.tags, *draft.tags})),
+        importance=known.importance if draft.importance is None else draft.importance,
+        happened_at=known.happened_at or draft.happened_at,
+        expires_at=draft.expires_at or known.expires_at,
+        sources=sources,
+    )
+
+
+def together(known: Memory, draft: Draft) -> tuple[Source, ...]:
+    """Return the sources of both."""
+    return (*known.sources, *(each for each in draft.sources if each not in known.sources))

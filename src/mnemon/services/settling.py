@@ -26,7 +26,7 @@ from mnemon.policies.merging import (
     Verdict,
 )
 from mnemon.policies.trust import is_outranked, least_trusted
-from mnemon.services.drafts import Draft, told
+from mnemon.services.drafts import Draft, restated, together, told
 from mnemon.services.indexing import memory_text
 from mnemon.services.maintain import evict
 from mnemon.services.neighbourhood import Neighbourhood
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from mnemon.domain.memories import Source
     from mnemon.policies.merging import Decision
     from mnemon.ports.arbitrator import Arbitrator
     from mnemon.ports.store import IndexEntry, Snapshot, Transaction
@@ -387,7 +386,7 @@ class _Planning:
             state=State.ACTIVE,
             superseded_by=None,
             session_id=draft.session_id or old.session_id,
-            sources=_together(old, draft),
+            sources=together(old, draft),
             origin=draft.origin if is_whole else least_trusted(old.origin, draft.origin),
             updated_at=self._order.now,
             version=old.version + is_reworded,
@@ -400,7 +399,7 @@ class _Planning:
         return memory
 
     def _restate(self, known: Memory, draft: Draft) -> Memory:
-        memory = _restated(known, draft)
+        memory = restated(known, draft)
         if self._order.by == IMPORTED and memory == known:
             return known
         memory = replace(memory, strength=memory.importance, updated_at=self._order.now)
@@ -476,26 +475,3 @@ def _write(tx: Transaction, step: _Step) -> None:
     else:
         tx.amend(step.memory)
     tx.record([step.event])
-
-
-def _restated(known: Memory, draft: Draft) -> Memory:
-    """Return a memory with what a draft that says the same adds: a source, if it is outranked."""
-    sources = _together(known, draft)
-    if is_outranked(draft.origin, by=known.origin):
-        return replace(known, sources=sources)
-    is_told = is_outranked(known.origin, by=draft.origin)
-    return replace(
-        known,
-        origin=draft.origin if is_told else known.origin,
-        kind=draft.kind if is_told else known.kind,
-        key=known.key or draft.key,
-        tags=tuple(sorted({*known.tags, *draft.tags})),
-        importance=known.importance if draft.importance is None else draft.importance,
-        happened_at=known.happened_at or draft.happened_at,
-        expires_at=draft.expires_at or known.expires_at,
-        sources=sources,
-    )
-
-
-def _together(known: Memory, draft: Draft) -> tuple[Source, ...]:
-    return (*known.sources, *(each for each in draft.sources if each not in known.sources))
