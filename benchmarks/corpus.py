@@ -12,7 +12,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice, product
 from pathlib import Path
@@ -22,11 +22,15 @@ from measuring import progress
 
 import mnemon
 from mnemon import Mnemon
+from mnemon.adapters.crypto.master import KeyFile
+from mnemon.adapters.crypto.ring import KeyRing
+from mnemon.adapters.crypto.xchacha import KeyRingCiphers
 from mnemon.demo import load_conversation
 from mnemon.domain.memories import Action, Event, History, Memory, Version
 from mnemon.domain.messages import Message, Role
 from mnemon.exchange.records import Chronicle
 from mnemon.policies.ids import ENTROPY_BYTES, uuid7
+from mnemon.ports.cipher import Ciphers
 from mnemon.ports.embedder import Embedder
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
 
@@ -147,21 +151,23 @@ class Filled:
     Attributes:
         path: Its file.
         texts: Those of both owners: the same.
+        ciphers: What it is encrypted with; None: it is plain.
     """
 
     path: Path
     texts: list[str]
+    ciphers: Ciphers | None = None
 
     def open(self, embedder: Embedder | None = None) -> Mnemon:
         """Open it, with hashed vectors unless another embedder is given."""
         chosen = embedder or HashingEmbedder()
-        return Mnemon.open(self.path, embedder=chosen, tokens=WordCounter())
+        return Mnemon.open(self.path, embedder=chosen, tokens=WordCounter(), cipher=self.ciphers)
 
     def copied(self, folder: Path) -> Filled:
         """Return a copy in a folder, to be written to."""
         path = folder / self.path.name
         shutil.copyfile(self.path, path)
-        return Filled(path, self.texts)
+        return replace(self, path=path)
 
 
 def filled(size: int, corpus: Corpus) -> Filled:
@@ -169,15 +175,33 @@ def filled(size: int, corpus: Corpus) -> Filled:
     return _cached(f"{size}.db", corpus.texts(size), lambda store: _fill(store, corpus))
 
 
+def encrypted(size: int, corpus: Corpus) -> Filled:
+    """Return the store of that size, encrypted, with its keys beside it."""
+    name = f"encrypted-{size}.db"
+    keys = _folder() / f"{name}.keys"
+    ciphers = KeyRingCiphers(KeyRing(keys / "key.ring", KeyFile(keys / "key")))
+    return _cached(name, corpus.texts(size), lambda store: _fill(store, corpus), ciphers)
+
+
 def embedded(size: int, corpus: Corpus) -> Filled:
     """Return a store of one owner, "messages", with the local model's vectors."""
     return _cached(f"embedded-{size}.db", corpus.texts(size), _fill_embedded)
 
 
-def _cached(name: str, texts: list[str], fill: Callable[[Filled], None]) -> Filled:
+def _folder() -> Path:
     folder = Path(tempfile.gettempdir()) / f"mnemon-speed-{_version()}"
     folder.mkdir(exist_ok=True)
-    store, fresh = Filled(folder / name, texts), Filled(folder / f"{name}.part", texts)
+    return folder
+
+
+def _cached(
+    name: str,
+    texts: list[str],
+    fill: Callable[[Filled], None],
+    ciphers: Ciphers | None = None,
+) -> Filled:
+    store = Filled(_folder() / name, texts, ciphers)
+    fresh = replace(store, path=store.path.with_name(f"{name}.part"))
     if not store.path.exists():
         progress(f"filling a store with {len(texts):,} texts, once")
         fresh.path.unlink(missing_ok=True)

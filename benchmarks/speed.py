@@ -17,7 +17,8 @@ for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_threads] = "1"
 # Fresh processes are to find compiled files, as those of an installed package do.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-# The figures are of plain stores, and no run leaves a key in the user's own folder.
+# The figures are of plain stores, where nothing else is said, and no run leaves a key in the user's
+# own folder.
 os.environ["MNEMON_ENABLE_ENCRYPTION"] = "false"
 
 # ruff: noqa: E402 - what is imported reads these variables
@@ -29,6 +30,7 @@ from functools import partial
 from pathlib import Path
 
 from corpus import Corpus
+from encryption import encryption
 from footprint import disk, install, memory, start
 from measuring import Table, written
 from rich.console import Console
@@ -55,6 +57,7 @@ def parts(
         "start": partial(start, corpus),
         "disk": partial(disk, corpus),
         "memory": partial(memory, sizes, corpus),
+        "encryption": partial(encryption, [n for n in sizes if n > SIZES[0]] or sizes, corpus),
         "install": partial(install, wheels),
     }
 

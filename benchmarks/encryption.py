@@ -1,0 +1,125 @@
+"""What encryption costs: a plain store and an encrypted one, doing the same in turns."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+from corpus import BATCH, OTHERS, PER_OTHER, Corpus, Filled, encrypted, filled, messages
+from measuring import Table, Taken, in_turns, progress, ratio
+from searching import QUERIES, TOP_K, Known
+
+from mnemon import Mnemon
+
+PLAIN, SEALED = "plain", "encrypted"
+WRITES = 200
+IMPORTS = 6
+FIRST_RECALLS = 7
+_OF_TEXTS, _OF_IMPORTS = 104, 105
+
+Stores = Mapping[str, Filled]
+Round = Callable[[Mnemon, int], object]
+
+
+def encryption(sizes: Sequence[int], corpus: Corpus) -> Table:
+    """Time a plain and an encrypted store of each size in turns, and weigh them."""
+    rows: list[dict[str, object]] = []
+    for size in sizes:
+        kept = {PLAIN: filled(size, corpus), SEALED: encrypted(size, corpus)}
+        progress(f"encryption: {size:,}")
+        with ExitStack() as folders:
+            stores = {
+                name: store.copied(Path(folders.enter_context(tempfile.TemporaryDirectory())))
+                for name, store in kept.items()
+            }
+            measured = [_weights(stores, corpus), *_times(stores, corpus)]
+        rows += [{"owner has": f"{size:,}", **row} for row in measured]
+    return Table("encryption", rows, _NOTE)
+
+
+def _times(stores: Stores, corpus: Corpus) -> list[dict[str, object]]:
+    queries = corpus.queries(stores[PLAIN].texts, 2 * QUERIES)
+    texts = corpus.texts(WRITES, stream=_OF_TEXTS)
+    said = messages(corpus.texts(IMPORTS * BATCH, stream=_OF_IMPORTS))
+    first = in_turns(
+        FIRST_RECALLS,
+        {name: partial(_first_recall, store, queries[0]) for name, store in stores.items()},
+    )
+
+    def recall(one: Mnemon, number: int) -> None:
+        one.recall(queries[number], owner="memories", top_k=TOP_K)
+
+    def remember(one: Mnemon, number: int) -> None:
+        one.remember(texts[number], owner="memories")
+
+    def log(one: Mnemon, number: int) -> None:
+        some = said[number * BATCH : (number + 1) * BATCH]
+        one.log(some, owner="messages", session=f"new {number}")
+
+    embedder = Known()
+    embedder.embed([*queries, *texts, *(each.content for each in said)], role="document")
+    with ExitStack() as closing:
+        opened = {name: closing.enter_context(s.open(embedder)) for name, s in stores.items()}
+        recalled = _rounds(opened, 2 * QUERIES, recall, unmeasured=QUERIES)
+        remembered = _rounds(opened, WRITES, remember)
+        logged = _rounds(opened, IMPORTS, log, unmeasured=1)
+    return [
+        _row("first recall, p50, ms", first, lambda t: t.wall.median * 1e3),
+        _row("recall, p50, ms", recalled, lambda t: t.wall.median * 1e3),
+        _row("recall, p95, ms", recalled, lambda t: t.wall.quantile(0.95) * 1e3),
+        _row("remember, a second", remembered, lambda t: 1 / t.wall.mean),
+        _row("import, messages a second", logged, lambda t: BATCH / t.wall.median),
+    ]
+
+
+def _rounds(
+    opened: Mapping[str, Mnemon], count: int, do: Round, *, unmeasured: int = 0
+) -> dict[str, Taken]:
+    steps = {name: partial(do, one) for name, one in opened.items()}
+    return in_turns(count, steps, unmeasured=unmeasured)
+
+
+def _first_recall(store: Filled, query: str, _number: int) -> None:
+    with store.open(Known()) as opened:
+        opened.recall(query, owner="memories", top_k=TOP_K, touch=False)
+
+
+def _row(
+    what: str, taken: Mapping[str, Taken], figure: Callable[[Taken], float]
+) -> dict[str, object]:
+    return {
+        "": what,
+        "plain": figure(taken[PLAIN]),
+        "encrypted": figure(taken[SEALED]),
+        "encrypted ÷ plain": ratio(taken[SEALED].cpu.over(taken[PLAIN].cpu)),
+    }
+
+
+def _weights(stores: Stores, corpus: Corpus) -> dict[str, object]:
+    own = stores[PLAIN].texts
+    others = [text for n in range(OTHERS) for text in corpus.texts(PER_OTHER, stream=n + 1)]
+    written = 2 * sum(len(text.encode()) for text in own) + sum(len(t.encode()) for t in others)
+    plain, sealed = (
+        round((stores[name].path.stat().st_size - written) / (2 * len(own) + len(others)))
+        for name in (PLAIN, SEALED)
+    )
+    return {
+        "": "bytes each beyond its text",
+        "plain": plain,
+        "encrypted": sealed,
+        "encrypted ÷ plain": f"{sealed / plain:.3g}",
+    }
+
+
+_NOTE = (
+    f"The stores of the other tables, and the same encrypted; a copy of each does the same in "
+    f"turns, round by round, so that what disturbs one disturbs both, with the look-up in place of "
+    f"the model. {QUERIES} recalls after as many others, {WRITES} single writes, {IMPORTS - 1} "
+    f"calls of `log` with {BATCH:,} messages each, learning on; the first recall is that of an "
+    "engine just opened, which reads the index, the median of "
+    f"{FIRST_RECALLS}. The ratio is of the processor time of each round, in brackets its "
+    "quartiles; of bytes, of the two figures."
+)
