@@ -17,9 +17,12 @@ from mnemon.errors import InvalidConfiguration
 from mnemon.policies.forgetting import Fading
 from mnemon.profiles import companion as companion_profile
 from mnemon.profiles import facts as facts_profile
+from mnemon.profiles.chunks import ChunksNumbers, chunks
 from mnemon.profiles.companion import CompanionNumbers, companion
 from mnemon.profiles.facts import FactsNumbers, facts
 from mnemon.profiles.standard import standard
+from mnemon.profiles.tiers import tiers
+from mnemon.profiles.timeline import timeline
 
 # The whole of the sample that the documentation shows.
 SAMPLE = """
@@ -251,8 +254,8 @@ def test_a_key_in_the_file_is_refused_and_not_repeated() -> None:
         ("enabled = 1", "true or false, not a whole number"),
         ("rag_threshold = nan", "a number from 0 to 1, not nan"),
         ("busy_timeout_s = inf", "a number from 0 to 3600, not inf"),
-        ('profile = "standart"', "one of standard, companion, facts, not 'standart'"),
-        ('profile = "tiers"', "not in this version yet"),
+        ('profile = "standart"', "one of standard, companion, facts, chunks, tiers, timeline"),
+        ('embedding.provider = "ollama"', "not in this version yet"),
         ("store = 5", "a text, not a whole number"),
         ("embedding = 5", "is a section, not a value"),
     ],
@@ -345,7 +348,8 @@ def test_credentials_are_not_shown(shown: str, expected: str) -> None:
 
 def test_the_profiles_of_an_empty_configuration_are_those_of_their_own_numbers() -> None:
     made = profiles(Settings())
-    assert made == {"standard": standard(), "companion": companion(), "facts": facts()}
+    own = (standard(), companion(), facts(), chunks(), tiers(), timeline())
+    assert made == {profile.name: profile for profile in own}
     assert tuple(made) == ALL["profile"].about.choices
 
 
@@ -365,6 +369,15 @@ def test_a_profiles_numbers_can_be_set() -> None:
     max_per_user = 3
     max_content_length = 60
     project_ttl_days = 2
+    [memory.chunks]
+    max_chunk_tokens = 100
+    min_stored_importance = 0.4
+    text_weight = 0.2
+    [memory.tiers]
+    retrieval_top_k = 10
+    duplicate_distance_threshold = 0.2
+    [memory.timeline]
+    timeline_retention_days = 30
     """)
     made = profiles(load(file).settings)
     own = CompanionNumbers(
@@ -385,3 +398,14 @@ def test_a_profiles_numbers_can_be_set() -> None:
             lasting={**facts_profile.LASTING, "project": timedelta(days=2)},
         )
     )
+    assert made["chunks"] == chunks(
+        ChunksNumbers(top_k=7, max_chunk_tokens=100, min_stored_importance=0.4, text_weight=0.2)
+    )
+    assert made["tiers"] == tiers(retrieval_top_k=10, duplicate_distance_threshold=0.2)
+    assert made["timeline"] == timeline(timeline_retention_days=30)
+
+
+def test_the_least_chunk_is_no_larger_than_the_largest() -> None:
+    file = written("[memory.chunks]\nmin_chunk_tokens = 301")
+    with pytest.raises(InvalidConfiguration, match="min_chunk_tokens: is over"):
+        profiles(load(file).settings)

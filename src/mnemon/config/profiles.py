@@ -5,10 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from mnemon.errors import InvalidConfiguration
 from mnemon.policies.forgetting import Fading
+from mnemon.profiles.chunks import ChunksNumbers, chunks
 from mnemon.profiles.companion import KINDS, CompanionNumbers, companion
 from mnemon.profiles.facts import LASTING, FactsNumbers, facts
 from mnemon.profiles.standard import HEADINGS, standard
+from mnemon.profiles.tiers import tiers
+from mnemon.profiles.timeline import timeline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,12 +22,23 @@ if TYPE_CHECKING:
 
 
 def profiles(settings: Settings) -> dict[str, Profile]:
-    """Return all profiles by name."""
+    """Return all profiles by name.
+
+    Raises:
+        InvalidConfiguration: Two numbers contradict each other.
+    """
     own = settings.standard
     made = (
         standard(own.decay_factor, _fadings(own, HEADINGS)),
         companion(_companion_numbers(settings)),
         facts(_facts_numbers(settings)),
+        chunks(_chunks_numbers(settings)),
+        tiers(
+            settings.tiers.retrieval_top_k,
+            settings.tiers.retrieval_min_similarity,
+            settings.tiers.duplicate_distance_threshold,
+        ),
+        timeline(settings.timeline.recall_limit, settings.timeline.timeline_retention_days),
     )
     return {profile.name: profile for profile in made}
 
@@ -62,4 +77,20 @@ def _facts_numbers(settings: Settings) -> FactsNumbers:
         text_weight=own.text_weight,
         decay_weight=own.decay_weight,
         lasting={kind: timedelta(days=own.ttl_days(kind)) for kind in LASTING},
+    )
+
+
+def _chunks_numbers(settings: Settings) -> ChunksNumbers:
+    own = settings.chunks
+    if own.min_chunk_tokens > own.max_chunk_tokens:
+        raise InvalidConfiguration("chunks.min_chunk_tokens", "is over chunks.max_chunk_tokens")
+    return ChunksNumbers(
+        top_k=settings.rag_limit,
+        max_chunk_tokens=own.max_chunk_tokens,
+        min_chunk_tokens=own.min_chunk_tokens,
+        min_stored_importance=own.min_stored_importance,
+        min_recalled_importance=own.min_recalled_importance,
+        similarity_weight=own.similarity_weight,
+        text_weight=own.text_weight,
+        importance_weight=own.importance_weight,
     )

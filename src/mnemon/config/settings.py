@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mnemon.config.fields import NOT_YET, scalar
+from mnemon.config.sections import Chunks, Tiers, Timeline
 
 _COMPANION = {"profile": "companion", "note": "companion only"}
 
@@ -196,8 +197,7 @@ class Settings:
     profile: str = scalar(
         "standard",
         "how memories are made, found and forgotten, for new owners",
-        choices=("standard", "companion", "facts"),
-        later=("chunks", "tiers", "timeline"),
+        choices=("standard", "companion", "facts", "chunks", "tiers", "timeline"),
     )
     enabled: bool = scalar(True, "whether anything is written")
     enable_rag: bool = scalar(True, "whether `context` says anything")
@@ -245,3 +245,6 @@ class Settings:
     standard: Standard = field(default_factory=Standard)
     companion: Companion = field(default_factory=Companion)
     facts: Facts = field(default_factory=Facts)
+    chunks: Chunks = field(default_factory=Chunks)
+    tiers: Tiers = field(default_factory=Tiers)
+    timeline: Timeline = field(default_factory=Timeline)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from mnemon.policies.forgetting import Unfading
@@ -19,8 +20,7 @@ from mnemon.policies.routing import (
 from mnemon.policies.salience import KEPT_FROM, SalienceKeeping
 from mnemon.policies.sameness import IdenticalOnce
 from mnemon.profiles.model import Profile
-
-TOP_K = 5
+from mnemon.text.chunking import Sizes
 
 STANDARD_KINDS = {
     PROCEDURAL: "preference",
@@ -42,26 +42,60 @@ OWN_KINDS = {
 }
 
 
-def chunks(
-    top_k: int = TOP_K,
-    min_stored_importance: float = KEPT_FROM,
-    min_recalled_importance: float = LEAST_IMPORTANCE,
-) -> Profile:
-    """Return the profile: how many results, and the least importance to be stored and recalled."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunksNumbers:
+    """The numbers of the profile; the defaults are its own.
+
+    Attributes:
+        top_k: How many results where it is not said.
+        max_chunk_tokens: The most tokens of a chunk.
+        min_chunk_tokens: A chunk with fewer is merged with its neighbour.
+        min_stored_importance: The importance under which a chunk is not stored.
+        min_recalled_importance: The importance under which nothing is recalled.
+        similarity_weight: What the cosine weighs where the reranker can't be had.
+        text_weight: What the keywords weigh there.
+        importance_weight: What the importance weighs there.
+    """
+
+    top_k: int = 5
+    max_chunk_tokens: int = 300
+    min_chunk_tokens: int = 50
+    min_stored_importance: float = KEPT_FROM
+    min_recalled_importance: float = LEAST_IMPORTANCE
+    similarity_weight: float = 0.6
+    text_weight: float = 0.3
+    importance_weight: float = 0.1
+
+
+def chunks(numbers: ChunksNumbers = ChunksNumbers()) -> Profile:
+    """Return the profile with these numbers."""
     return Profile(
         name="chunks",
         kinds=KINDS,
         standard_kinds=MappingProxyType(STANDARD_KINDS),
         own_kinds=MappingProxyType(OWN_KINDS),
         judging=RoutedJudging(),
-        keeping=SalienceKeeping(min_stored_importance),
+        keeping=SalienceKeeping(numbers.min_stored_importance),
+        chunk_sizes=_sizes(numbers.min_chunk_tokens, numbers.max_chunk_tokens),
         learning=NothingLearned(),
         merging=IdenticalOnce(),
-        ranking=CosineRanking(least_importance=min_recalled_importance),
-        reranking=ChunkReranking(least_importance=min_recalled_importance),
+        ranking=CosineRanking(least_importance=numbers.min_recalled_importance),
+        reranking=ChunkReranking(
+            numbers.similarity_weight,
+            numbers.text_weight,
+            numbers.importance_weight,
+            numbers.min_recalled_importance,
+        ),
         forgetting=Unfading(),
         rendering=TaggedRendering(),
         first_kinds=frozenset({PROCEDURAL}),
         passing=MappingProxyType({WORKING: EPISODIC}),
-        limit=top_k,
+        limit=numbers.top_k,
     )
+
+
+def _sizes(min_tokens: int, max_tokens: int) -> Sizes:
+    """Return sizes in which a block that is not cut may be as many times larger as by default."""
+    usual = Sizes()
+    hard = max_tokens * usual.hard_max_tokens // usual.max_tokens
+    return Sizes(min_tokens, max_tokens, hard)

@@ -1,0 +1,114 @@
+"""The sections of the profiles `chunks`, `tiers` and `timeline`, under their sources' own names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mnemon.config.fields import NOT_YET, scalar
+
+
+def _count(value: int, what: str, profile: str, *, low: int = 1, note: str = "") -> Any:
+    return scalar(value, what, low=low, high=1_000_000, profile=profile, note=note)
+
+
+def _share(value: float, what: str, profile: str) -> Any:
+    return scalar(value, what, low=0.0, high=1.0, profile=profile)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunks:
+    """`[memory.chunks]`: the numbers of profile `chunks`."""
+
+    max_chunk_tokens: int = _count(300, "the most tokens of a chunk", "chunks")
+    min_chunk_tokens: int = _count(
+        50, "how many tokens a chunk has that is not merged with its neighbour", "chunks", low=0
+    )
+    min_stored_importance: float = _share(
+        0.3, "the importance under which a chunk is not stored", "chunks"
+    )
+    min_recalled_importance: float = _share(
+        0.2, "the importance under which nothing is recalled", "chunks"
+    )
+    reranker_enabled: bool = scalar(
+        False, "whether a cross-encoder scores what was found anew", profile="chunks"
+    )
+    reranker_model: str = scalar(
+        "cross-encoder/ms-marco-MiniLM-L-6-v2",
+        "the cross-encoder: a folder, or the name of one that this machine has; nothing is"
+        " downloaded",
+        profile="chunks",
+    )
+    similarity_weight: float = _share(
+        0.6, "how much likeness counts where the reranker can't be had", "chunks"
+    )
+    text_weight: float = _share(
+        0.3, "how much the match of words counts where it can't be had", "chunks"
+    )
+    importance_weight: float = _share(
+        0.1, "how much importance counts where it can't be had", "chunks"
+    )
+    compression_threshold: int = _count(
+        10, "over how many uncompressed sessions the oldest are compressed", "chunks", note=NOT_YET
+    )
+    sessions_to_compress: int = _count(
+        5, "how many sessions are compressed together", "chunks", note=NOT_YET
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Tiers:
+    """`[memory.tiers]`: the numbers of profile `tiers`."""
+
+    short_term_threshold: int = _count(
+        30, "from how many messages on the older ones are summarised", "tiers", note=NOT_YET
+    )
+    short_term_keep: int = _count(
+        10, "how many of the newest messages stay unsummarised", "tiers", low=0, note=NOT_YET
+    )
+    long_term_threshold: int = _count(
+        20, "from how many summaries on the base memory takes up the older ones", "tiers",
+        note=NOT_YET,
+    )  # fmt: skip
+    long_term_keep: int = _count(
+        10, "how many of the newest summaries stay out of the base memory", "tiers", low=0,
+        note=NOT_YET,
+    )  # fmt: skip
+    retrieval_top_k: int = scalar(
+        5, "how many facts are recalled, or stand in a prompt, where it is not said",
+        low=1, high=100, profile="tiers",
+    )  # fmt: skip
+    retrieval_min_similarity: float = scalar(
+        0.3, "the similarity under which nothing is recalled", low=-1.0, high=1.0, profile="tiers"
+    )
+    duplicate_distance_threshold: float = scalar(
+        0.15, "the cosine distance under which a new fact retires the nearest", low=0.0, high=2.0,
+        profile="tiers",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """`[memory.timeline]`: the numbers of profile `timeline`."""
+
+    recall_limit: int = scalar(
+        5, "how many memories are recalled, or stand in a prompt, where it is not said",
+        low=1, high=100, profile="timeline",
+    )  # fmt: skip
+    timeline_retention_days: int = scalar(
+        90, "how many days entries of the timeline last", low=1, high=36_500, profile="timeline"
+    )
+    consolidation_turn_threshold: int = _count(
+        3, "from how many turns on a history is compressed", "timeline", note=NOT_YET
+    )
+    idle_consolidation_minutes: int = _count(
+        10, "after how many minutes of silence it is", "timeline", note=NOT_YET
+    )
+    max_failures_before_degrade: int = _count(
+        3, "after how many failures in a row the messages are stored as they are", "timeline",
+        note=NOT_YET,
+    )  # fmt: skip
+    consolidation_provider: str = scalar(
+        "", "what compresses, where it is not the chat model", profile="timeline", note=NOT_YET
+    )
+    consolidation_model: str = scalar("", "its model", profile="timeline", note=NOT_YET)
