@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import apsw
@@ -89,6 +90,79 @@ def test_a_readers_index_follows_the_writes_of_another_process(
             writer.stdin.write("\n")
             writer.stdin.flush()
     assert writer.returncode == 0
+
+
+_WORKER = """
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from mnemon.adapters.crypto.plain import PlainCipher
+from mnemon.adapters.sqlite.store import SqliteStore
+
+store = SqliteStore.open(sys.argv[1], cipher=PlainCipher(), busy_timeout_s=30)
+held = Path(sys.argv[2])
+sys.stdin.read()
+at = datetime(2026, 1, 1, tzinfo=UTC)
+for turn in range(40):
+    at += timedelta(seconds=1)
+    lease = store.jobs.take("decay", now=at, every_s=0, lease_s=3_600)
+    if lease is None:
+        continue
+    held.touch(exist_ok=False)  # fails if another process is within, too
+    done = int(lease.state or 0) + 1
+    assert store.jobs.keep(lease, str(done), now=at, lease_s=3_600)
+    held.unlink()
+    store.jobs.release(lease)
+    print("done", flush=True)
+store.close()
+"""
+
+
+def test_of_several_processes_one_holds_a_job(path: Path, tmp_path: Path) -> None:
+    open_store(path).close()
+    command = [sys.executable, "-c", _WORKER, str(path), str(tmp_path / "held")]
+    workers = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    for each in workers:
+        assert each.stdin is not None
+        each.stdin.close()
+    done = 0
+    for each in workers:
+        assert each.stdout is not None
+        done += len(each.stdout.readlines())
+        assert each.wait(60) == 0
+        each.stdout.close()
+    store = open_store(path)
+    lease = store.jobs.take("decay", now=at(0), every_s=0, lease_s=1)
+    store.close()
+    assert lease is not None
+    assert lease.state == str(done)
+    assert done >= 3
+
+
+def test_a_killed_workers_job_is_taken_over_where_it_stopped(path: Path) -> None:
+    open_store(path).close()
+    waiting = 'print("kept", flush=True); sys.stdin.read()'
+    dying = _WORKER.replace("sys.stdin.read()", "").replace("held.unlink()", waiting)
+    with subprocess.Popen(
+        [sys.executable, "-c", dying, str(path), str(path.with_name("held"))],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as worker:
+        assert worker.stdout is not None
+        assert worker.stdout.readline() == "kept\n"
+        worker.kill()
+    store = open_store(path)
+    begun = datetime(2026, 1, 1, tzinfo=UTC)
+    after = {s: begun + timedelta(seconds=s) for s in (60, 3_601)}
+    assert store.jobs.take("decay", now=after[60], every_s=0, lease_s=9) is None
+    lease = store.jobs.take("decay", now=after[3_601], every_s=0, lease_s=9)
+    store.close()
+    assert lease is not None
+    assert lease.state == "1"
 
 
 def test_a_process_killed_in_the_middle_leaves_whole_transactions(path: Path) -> None:

@@ -56,6 +56,11 @@ def statements(tmp_path: Path) -> list[str]:
     with store.read("alice") as snapshot:
         _read_everything(snapshot)
     store.profile("alice", "standard")
+    lease = store.jobs.take("decay", now=at(0), every_s=1, lease_s=1)
+    assert lease is not None
+    store.jobs.keep(lease, "half", now=at(0), lease_s=1)
+    store.jobs.release(lease)
+    store.jobs.finish(lease, now=at(0))
     store.close()
     return list(dict.fromkeys(seen))
 

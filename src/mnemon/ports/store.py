@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from datetime import datetime
 
+    from mnemon.ports.jobs import Jobs
+
 __all__ = [
     "MAX_PARTS",
     "PART_BITS",
@@ -74,6 +76,11 @@ class Store(Erasure, Protocol):
     @property
     def meta(self) -> StoreMeta:
         """What the store says of itself."""
+        ...
+
+    @property
+    def jobs(self) -> Jobs:
+        """Its scheduled jobs."""
         ...
 
     def read(self, owner_id: str) -> AbstractContextManager[Snapshot]:

@@ -18,6 +18,7 @@ import pytest
 
 from mnemon.testing.builders import DIMENSION
 from mnemon.testing.store_base_memory import BaseMemoryContract
+from mnemon.testing.store_jobs import JobsContract
 from mnemon.testing.store_messages import MessagesContract
 from mnemon.testing.store_records import MemoriesContract
 from mnemon.testing.store_removal import ErasureContract, RemovalContract
@@ -57,6 +58,7 @@ class StoreContract(
     ReviewContract,
     UpkeepContract,
     BaseMemoryContract,
+    JobsContract,
     OwnersContract,
     MetaContract,
     ConcurrencyContract,

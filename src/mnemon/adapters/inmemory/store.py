@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from mnemon.adapters.crypto.plain import PlainCipher
 from mnemon.adapters.inmemory.base_memory import BaseMemoryChanges
+from mnemon.adapters.inmemory.jobs import InMemoryJobs
 from mnemon.adapters.inmemory.purging import Purging
 from mnemon.adapters.inmemory.reads import Records
 from mnemon.adapters.inmemory.search import Search
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import datetime
 
+    from mnemon.ports.jobs import Jobs
     from mnemon.ports.store import Snapshot, Transaction
 
 
@@ -66,6 +68,12 @@ class InMemoryStore:
         self._lock = threading.Lock()
         self._meta = StoreMeta(1, None, None, PlainCipher.name, 1)
         self._is_closed = False
+        self._jobs = InMemoryJobs()
+
+    @property
+    def jobs(self) -> Jobs:
+        """See the port."""
+        return self._jobs
 
     @property
     def meta(self) -> StoreMeta:
@@ -139,6 +147,7 @@ class InMemoryStore:
         with self._locked(owner_id):
             self._refuse_if_closed()
             self._erased.add(owner_id)
+            self._jobs.forget_states()
             return self._states.pop(owner_id, None) is not None
 
     def is_erased(self, owner_id: str) -> bool:

@@ -116,6 +116,7 @@ def has_tombstone(connection: Connection, cipher: Cipher, owner_id: str) -> bool
 
 def erase_rows(connection: Connection, owner_id: str) -> bool:
     """Delete all rows of an owner within a transaction; return whether there were any."""
+    connection.run("UPDATE jobs SET state = NULL WHERE state IS NOT NULL")  # may name the owner
     row = connection.row("SELECT owner_id FROM owners WHERE name = ?", (owner_id,))
     for statement in _by_name():
         connection.run(statement, (owner_id,))

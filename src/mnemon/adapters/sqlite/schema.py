@@ -301,9 +301,10 @@ CREATE TABLE idempotency (
   PRIMARY KEY (scope, key_digest)
 ) STRICT, WITHOUT ROWID;
 
+-- state: how far a job came that is not done, in the clear. ran_at: when it was last done.
 CREATE TABLE jobs (
   name TEXT NOT NULL PRIMARY KEY,
-  state BLOB,
+  state TEXT,
   lease_token BLOB,
   lease_until INTEGER,
   ran_at INTEGER

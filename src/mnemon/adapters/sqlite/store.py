@@ -16,6 +16,7 @@ from mnemon.adapters.sqlite.backups import BackingUp
 from mnemon.adapters.sqlite.connections import Connection, Connections
 from mnemon.adapters.sqlite.erasing import OwnerErasing, refuse_erased
 from mnemon.adapters.sqlite.indexing import Tables
+from mnemon.adapters.sqlite.jobs import SqliteJobs
 from mnemon.adapters.sqlite.mending import Mending
 from mnemon.adapters.sqlite.opening import prepare
 from mnemon.adapters.sqlite.owner_row import OwnerRow, read_owner
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from mnemon.domain.items import Span, Trait
     from mnemon.domain.recall import Scope
     from mnemon.ports.cipher import Cipher, Ciphers
+    from mnemon.ports.jobs import Jobs
     from mnemon.ports.store import (
         IndexEntry,
         Items,
@@ -152,6 +154,7 @@ class SqliteStore(OwnerErasing, BackingUp, Examining, Mending):
         self._connections = connections
         self._cipher = cipher
         self._indexes = IndexCache(index_cache_bytes)
+        self._jobs = SqliteJobs(connections)
 
     @classmethod
     def open(
@@ -180,6 +183,11 @@ class SqliteStore(OwnerErasing, BackingUp, Examining, Mending):
         file = Path(path).absolute()
         known = prepare(file, ciphers=cipher, analyser=analyser, busy_timeout_s=busy_timeout_s)
         return cls(Connections(file, busy_timeout_s), known, index_cache_bytes)
+
+    @property
+    def jobs(self) -> Jobs:
+        """See the port."""
+        return self._jobs
 
     @property
     def cipher(self) -> Cipher:
