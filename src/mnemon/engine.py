@@ -51,6 +51,8 @@ class Mnemon(OwnerDoors):
     ) -> Self:
         """Open a store; a new one is made where there is none.
 
+        One that can't be written is opened to read; see `OwnerMemory`.
+
         Args:
             url: A file's path, or ":memory:" for a store that ends with the process; None:
                 by the configuration.
@@ -66,6 +68,7 @@ class Mnemon(OwnerDoors):
         Raises:
             InvalidConfiguration: A setting can't be taken.
             StoreUnavailable: The file can't be opened.
+            StoreReadOnly: The file can't be written, and an older Mnemon wrote it.
             StoreDamaged: The file is no store.
             StoreTooNew: A newer Mnemon wrote it.
             KeyUnavailable: It is encrypted, and its key is missing or another.

@@ -11,6 +11,7 @@
     ├── WrongEmbeddingModel     open with the stored model, or re-embed
     ├── KeyUnavailable          supply the right encryption key
     ├── StoreUnavailable        try again: locked, unreachable, full
+    ├── StoreReadOnly           make it writable, or write to another
     ├── StoreDamaged            restore a backup, or repair
     ├── StoreTooNew             upgrade Mnemon
     └── ServiceFailed           a model or embedding service; see `retryable`
@@ -135,6 +136,21 @@ class StoreUnavailable(MnemonError):
         tried = f" (tried for {waited_s:g} s)" if waited_s else ""
         super().__init__(problem + tried)
         self.waited_s = waited_s
+
+
+class StoreReadOnly(MnemonError):
+    """The store, or its key ring, can only be read: nothing was changed.
+
+    Attributes:
+        path: The file.
+        reason: Why it can't be written.
+    """
+
+    def __init__(self, path: str, reason: str) -> None:
+        """Say which file, and why it can't be written."""
+        super().__init__(f"{path} can only be read: {reason}")
+        self.path = path
+        self.reason = reason
 
 
 class StoreDamaged(MnemonError):

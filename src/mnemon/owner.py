@@ -59,8 +59,9 @@ class Services:
 class OwnerMemory(Shorthands):
     """What one owner remembers. Thread-safe; costs nothing to make.
 
-    Every method raises `StoreUnavailable` where the store can't be reached, and those that
-    change something raise `Disabled` where memory is switched off.
+    Every method raises `StoreUnavailable` where the store can't be reached. Those that change
+    something raise it where the disk is full, `StoreReadOnly` where the store can't be written,
+    and `Disabled` where memory is switched off; nothing has changed then.
     """
 
     def __init__(self, owner_id: str, services: Services) -> None:

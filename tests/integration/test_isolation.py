@@ -309,7 +309,7 @@ def test_what_others_hold_changes_no_answer_and_stands_in_none(worlds: Worlds, d
         assert done == same, call
         assert WORD not in here, call
         differs = differs or here != worlds.answers(door, call, "who has nothing")[0][0]
-    assert differs
+    assert differs or door in {"profile", "kind_like"}  # which say nothing of what is stored
 
 
 @pytest.mark.parametrize("kind", ["encrypted", "plain"])

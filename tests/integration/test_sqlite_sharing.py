@@ -17,7 +17,7 @@ from mnemon.adapters.crypto.plain import PlainCipher
 from mnemon.adapters.sql.cache import IndexCache
 from mnemon.adapters.sqlite.connections import translated
 from mnemon.adapters.sqlite.store import SqliteStore
-from mnemon.errors import MnemonError, StoreDamaged, StoreUnavailable
+from mnemon.errors import MnemonError, StoreDamaged, StoreReadOnly, StoreUnavailable
 from mnemon.policies.vectors import cosines, quantise
 from mnemon.testing.builders import (
     DIMENSION,
@@ -245,7 +245,7 @@ def test_a_full_disk_undoes_the_transaction_and_says_so(store: SqliteStore) -> N
         (apsw.BusyError, StoreUnavailable),
         (apsw.LockedError, StoreUnavailable),
         (apsw.FullError, StoreUnavailable),
-        (apsw.ReadOnlyError, StoreUnavailable),
+        (apsw.ReadOnlyError, StoreReadOnly),
         (apsw.CantOpenError, StoreUnavailable),
         (apsw.IOError, StoreUnavailable),
         (apsw.PermissionsError, StoreUnavailable),
@@ -259,14 +259,6 @@ def test_every_error_of_the_driver_is_translated(
     error: type[apsw.Error], expected: type[MnemonError]
 ) -> None:
     assert type(translated(error("told"), Path("memory.db"))) is expected
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only to root")
-def test_a_read_only_file_says_so(path: Path) -> None:
-    open_store(path).close()
-    path.chmod(0o400)
-    with pytest.raises(StoreUnavailable):
-        remember(open_store(path), memory(1))
 
 
 def test_a_forked_child_reads_and_writes_with_connections_of_its_own(

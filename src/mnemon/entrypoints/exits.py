@@ -31,6 +31,7 @@ CODES: Mapping[type[errors.MnemonError], int] = {
     errors.StoreTooNew: 12,
     errors.ServiceFailed: 13,
     errors.OwnerErased: 15,
+    errors.StoreReadOnly: 17,
 }
 """Exit codes. Every error has its own, so that a script can tell them apart."""
 

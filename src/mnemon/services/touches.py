@@ -6,7 +6,7 @@ import logging
 import threading
 from typing import TYPE_CHECKING
 
-from mnemon.errors import MnemonError
+from mnemon.errors import MnemonError, StoreReadOnly
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,6 +56,8 @@ class Touches:
         for owner_id, accessed in waiting.items():
             try:
                 self._store.touch(owner_id, accessed)
+            except StoreReadOnly:
+                continue  # nobody expects a use to be counted there
             except MnemonError as error:
                 _log.warning("could not note %d recalls: %s", len(accessed), type(error).__name__)
 

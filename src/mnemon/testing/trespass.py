@@ -330,7 +330,8 @@ OPERATORS: Final = {
 
 READING: Final = frozenset(
     {"recall", "context", "get", "message", "messages", "sessions", "list", "review", "history"}
-    | {"stats", "export", "search", "memories", "active_count"}
+    | {"stats", "export", "search", "hybrid_search", "retrieve_context", "memories"}
+    | {"active_count", "profile", "kind_like"}
 )
 """The doors that only show."""
 

@@ -58,6 +58,8 @@ def back_up(
     Raises:
         Conflict: There is such a file already.
         KeyUnavailable: The ring does not open.
+        StoreReadOnly: The file can't be written there.
+        StoreUnavailable: The disk is full, or fails.
     """
     master, contents = ring.contents()
     keys = msgspec.msgpack.encode(_Keys(master, contents.ring, contents.stores, contents.owners))
@@ -66,7 +68,9 @@ def back_up(
         stretching = Stretching.drawn(cost)
         sealed = seal(Passphrase(passphrase).key(stretching), keys, _PLACE)
         file = _File(_FORMAT, sealed, *_parts(stretching))
-    if not files.create(target, msgspec.json.encode(file) + b"\n"):
+    with files.refusing(target):
+        made = files.create(target, msgspec.json.encode(file) + b"\n")
+    if not made:
         raise Conflict(f"there is a file already: {target}")
 
 
@@ -93,7 +97,9 @@ def restore(backup: Path, passphrase: str | None, ring: KeyRing, key_file: KeyFi
                 f"there are keys already: {path}; move them away, or name another file in"
                 " encryption_key_path"
             )
-    if not files.create(key_file.path, written(keys.master)):
+    with files.refusing(key_file.path):
+        made = files.create(key_file.path, written(keys.master))
+    if not made:
         raise Conflict(f"there is a key file already: {key_file.path}")
     ring.restore(Contents(keys.ring, keys.stores, keys.owners))
 

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import secrets
 import stat
 import sys
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mnemon.adapters.folders import make_folder, sync_folder
+from mnemon.errors import StoreReadOnly, StoreUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MODE = 0o600
 FOLDER_MODE = 0o700
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_NOT_WRITABLE = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 _log = logging.getLogger(__name__)
 
@@ -81,10 +90,14 @@ def _written_at(path: Path, content: bytes) -> bool:
         handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, MODE)
     except FileExistsError:
         return False
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:  # a full disk: half a key is none, and stands in the way of the next
+        path.unlink()
+        raise
     return True
 
 
@@ -93,3 +106,21 @@ def _written_beside(path: Path, content: bytes) -> Path:
     if not _written_at(written, content):
         raise FileExistsError(str(written))
     return written
+
+
+@contextmanager
+def refusing(path: Path) -> Iterator[None]:
+    """Say of a file what an error of the system means to a caller.
+
+    Raises:
+        StoreReadOnly: Nothing can be written there.
+        StoreUnavailable: The disk is full, or fails.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _NOT_WRITABLE:
+            raise StoreReadOnly(str(path), str(error.strerror).lower()) from error
+        if error.errno in _FULL:
+            raise StoreUnavailable(f"the disk is full: {path}") from error
+        raise StoreUnavailable(f"{path} cannot be written: {error.strerror}") from error

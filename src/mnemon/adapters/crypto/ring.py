@@ -35,7 +35,7 @@ from mnemon.adapters.crypto.wrapping import (
     wrapped,
 )
 from mnemon.adapters.folders import sync_folder
-from mnemon.errors import KeyUnavailable, StoreUnavailable
+from mnemon.errors import KeyUnavailable, StoreReadOnly, StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -104,7 +104,8 @@ class KeyRing:
         Raises:
             KeyUnavailable: The ring is there, and does not open.
         """
-        files.make_empty(self.path)
+        with files.refusing(self.path):
+            files.make_empty(self.path)
         store_id, key = new_key()[:STORE_ID_BYTES], new_key()
         with self._writing() as ring:
             ring.execute(_TABLES)
@@ -209,7 +210,7 @@ class KeyRing:
             KeyUnavailable: The ring does not open.
         """
         source = new or self.source
-        with self._writing() as ring:
+        with files.refusing(self.path), self._writing() as ring:
             old = self._unlocked(ring)
             self._settle_files(ring)
             stretching = Stretching.drawn(self._cost)
@@ -239,7 +240,8 @@ class KeyRing:
         """
         if self.path.exists():
             raise KeyUnavailable(f"there is a key ring already: {self.path}")
-        files.make_empty(self.path)
+        with files.refusing(self.path):
+            files.make_empty(self.path)
         with self._writing() as ring:
             ring.execute(_TABLES)
             ring.executemany("INSERT INTO ring VALUES (?, ?)", contents.ring)
@@ -262,7 +264,8 @@ class KeyRing:
         """Begin an empty ring; the master key is taken as it is found, or made."""
         stretching = Stretching.drawn(self._cost)
         if isinstance(self.source, KeyFile):
-            self.source.create(new_key())
+            with files.refusing(self.source.path):
+                self.source.create(new_key())
             key = read_key(self.source.path)
         else:
             key = new_master(self.source, stretching)
@@ -321,7 +324,7 @@ class KeyRing:
         sync_folder(source.path.parent)
 
     def _finish_rotation(self) -> None:
-        with self._writing() as ring:
+        with files.refusing(self.path), self._writing() as ring:
             self._unlocked(ring)
             self._settle_files(ring)
 
@@ -335,7 +338,8 @@ class KeyRing:
     def _reading(self) -> Iterator[apsw.Connection]:
         self._refuse_missing()
         if isinstance(self.source, KeyFile) and self.source.successor.exists():
-            self._finish_rotation()
+            with suppress(StoreReadOnly):  # either file opens it until somebody can
+                self._finish_rotation()
         with self._transaction("BEGIN", apsw.SQLITE_OPEN_READWRITE) as ring:
             yield ring
 
@@ -372,6 +376,10 @@ class KeyRing:
     def _translated(self, error: apsw.Error) -> Exception:
         if isinstance(error, (apsw.BusyError, apsw.LockedError)):
             return StoreUnavailable(f"the key ring is locked: {self.path}", _BUSY_TIMEOUT_S)
+        if isinstance(error, apsw.ReadOnlyError):
+            return StoreReadOnly(str(self.path), "the system does not let it be written")
+        if isinstance(error, apsw.FullError):
+            return StoreUnavailable(f"the disk is full: {self.path}")
         return KeyUnavailable(
             f"the key ring cannot be read: {self.path} ({type(error).__name__}); {_WAYS_OUT}"
         )

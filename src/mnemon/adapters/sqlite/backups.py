@@ -14,6 +14,7 @@ from mnemon.adapters.folders import make_folder, sync_folder
 from mnemon.adapters.sqlite.connections import Connection
 from mnemon.adapters.sqlite.erasing import erase_rows
 from mnemon.adapters.sqlite.opening import prepare, read_seal
+from mnemon.adapters.sqlite.reading import open_to_read
 from mnemon.adapters.sqlite.scrubbing import scrub
 from mnemon.errors import Conflict, KeyUnavailable, NotFound, StoreDamaged, StoreUnavailable
 from mnemon.ports.backups import Restored
@@ -142,8 +143,7 @@ def _as_one_file(part: Path) -> None:
 
 def _copy_checked(source: Path, part: Path, busy_timeout_s: float) -> None:
     """Copy a backup and see that SQLite finds nothing wrong with it."""
-    alone = not source.with_name(f"{source.name}-wal").exists()
-    with closing(Connection(source, busy_timeout_s, read_only=True, alone=alone)) as backup:
+    with closing(open_to_read(source, busy_timeout_s)) as backup:
         backup.back_up(part)
     with closing(Connection(part, busy_timeout_s)) as copy:
         problems = copy.rows("PRAGMA integrity_check(1)")

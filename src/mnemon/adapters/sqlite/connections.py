@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 from contextlib import contextmanager, suppress
 from time import monotonic
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from mnemon.errors import MnemonError, StoreDamaged, StoreUnavailable
+from mnemon.errors import MnemonError, StoreDamaged, StoreReadOnly, StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,11 +36,16 @@ _BACKUP_PAGES = 4_096
 _DAMAGED = (apsw.CorruptError, apsw.NotADBError, apsw.SQLError)
 _PROBLEMS = (
     (apsw.FullError, "the disk is full"),
-    (apsw.ReadOnlyError, "the store is read-only"),
     (apsw.CantOpenError, "the store cannot be opened"),
     (apsw.PermissionsError, "access to the store is denied"),
     (apsw.IOError, "the store cannot be read or written"),
 )
+
+_LEAST_ROOM = 1 << 16
+"""The index of a log is made in pieces of 32 KB."""
+
+_NO_LOCKS = "unix-none"
+"""SQLite's way to files without locks, on Unix."""
 
 _abandoned: list[apsw.Connection] = []
 """What a forked child got from its parent: to close it there would take the parent's locks."""
@@ -51,10 +57,33 @@ def translated(error: apsw.Error, path: Path, waited_s: float = 0.0) -> MnemonEr
         return StoreUnavailable(f"{path} is locked by another writer", waited_s)
     if isinstance(error, _DAMAGED):
         return StoreDamaged(f"{path} is damaged, or not a store of Mnemon: {error}")
+    if isinstance(error, apsw.ReadOnlyError):
+        return StoreReadOnly(str(path), "the system does not let it be written")
+    if isinstance(error, (apsw.IOError, apsw.CantOpenError)) and lacks_room(path):
+        return StoreUnavailable(f"the disk is full: {path}")
     for kind, problem in _PROBLEMS:
         if isinstance(error, kind):
             return StoreUnavailable(f"{problem}: {path}")
     return StoreUnavailable(f"{path}: {type(error).__name__}: {error}")
+
+
+def lacks_room(path: Path) -> bool:
+    """Whether the disk has no room for the files that SQLite makes beside a store to open it.
+
+    It says of those only that they can't be opened or read.
+    """
+    try:
+        return shutil.disk_usage(path.parent).free < _LEAST_ROOM
+    except OSError:
+        return False
+
+
+def _without_locks(path: Path) -> str:
+    if _NO_LOCKS not in apsw.vfs_names():
+        raise StoreReadOnly(
+            str(path), "its last writes are in the log beside it, which can be read only there"
+        )
+    return _NO_LOCKS
 
 
 class Connection:
@@ -63,7 +92,13 @@ class Connection:
     __slots__ = ("_raw", "path")
 
     def __init__(
-        self, path: Path, busy_timeout_s: float, *, read_only: bool = False, alone: bool = False
+        self,
+        path: Path,
+        busy_timeout_s: float,
+        *,
+        read_only: bool = False,
+        alone: bool = False,
+        with_log: bool = False,
     ) -> None:
         """Open the file, making it where there is none.
 
@@ -73,6 +108,7 @@ class Connection:
             read_only: Neither make nor write it.
             alone: Nobody else has it open: take no locks, and make no files beside it. Only to
                 read.
+            with_log: Where alone: there is a write-ahead log beside it.
 
         Raises:
             StoreUnavailable: It can't be opened.
@@ -83,10 +119,19 @@ class Connection:
         if read_only:
             flags = apsw.SQLITE_OPEN_READONLY
         name = str(path)
-        if alone:
+        if alone and not with_log:
             name, flags = f"{path.absolute().as_uri()}?immutable=1", flags | apsw.SQLITE_OPEN_URI
         try:
-            self._raw = apsw.Connection(name, flags=flags, statementcachesize=200)
+            self._raw = apsw.Connection(
+                name,
+                flags=flags,
+                vfs=_without_locks(path) if with_log else None,
+                statementcachesize=200,
+            )
+            if with_log:
+                # Before the first read, so that the index of the log is made in memory.
+                self._raw.execute("PRAGMA locking_mode = EXCLUSIVE")
+                self._raw.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             self._raw.set_busy_timeout(round(busy_timeout_s * 1000))
             for pragma in _PRAGMAS:
                 self._raw.execute(pragma)
@@ -286,6 +331,9 @@ class Connections:
             self._refuse_if_closed()
             if self._idle:
                 return self._idle.pop()
+        return self._open_reader()
+
+    def _open_reader(self) -> Connection:
         return Connection(self.path, self.busy_timeout_s)
 
     def _give_back(self, connection: Connection) -> None:

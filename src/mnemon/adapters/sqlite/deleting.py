@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from mnemon.adapters.sqlite.connections import Connection
 from mnemon.adapters.sqlite.opening import read_seal
+from mnemon.errors import StoreReadOnly
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,9 +28,12 @@ def delete_store(path: Path, busy_timeout_s: float, forget: Callable[[bytes], No
     Raises:
         StoreDamaged: It is not a store of Mnemon.
         StoreUnavailable: It is being written to, or can't be opened.
+        StoreReadOnly: It can't be deleted.
     """
     seal = read_seal(path, busy_timeout_s)
     if seal is not None:
+        if not os.access(path.parent, os.W_OK):  # before the keys are gone
+            raise StoreReadOnly(str(path), f"its folder {path.parent} is not writable")
         _see_that_nobody_writes(path, busy_timeout_s)
         if seal[1]:
             forget(seal[1])

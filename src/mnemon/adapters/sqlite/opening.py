@@ -6,9 +6,15 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 from mnemon.adapters.folders import make_folder
-from mnemon.adapters.sqlite.connections import Connection
+from mnemon.adapters.sqlite.connections import Connection, Connections
+from mnemon.adapters.sqlite.reading import (
+    ReadOnlyConnections,
+    is_of_room,
+    obstacle,
+    open_to_read,
+)
 from mnemon.adapters.sqlite.schema import APPLICATION_ID, MIGRATIONS
-from mnemon.errors import StoreDamaged, StoreTooNew, StoreUnavailable
+from mnemon.errors import StoreDamaged, StoreReadOnly, StoreTooNew, StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +27,54 @@ if TYPE_CHECKING:
 _RETRY_S = 0.01
 _SMALLEST_PAGE = 512
 _ANY_SCHEMA = 2**31
+
+
+def connect(
+    path: Path, *, ciphers: Ciphers, analyser: int, busy_timeout_s: float
+) -> tuple[Connections, Cipher]:
+    """Open a store to write it, made or brought up to date where needed, or else to read it.
+
+    Raises:
+        StoreUnavailable: It can't be opened or made, or stays locked.
+        StoreReadOnly: It can't be written, and must be brought up to date first.
+        StoreDamaged: It is not a store of Mnemon.
+        StoreTooNew: A newer Mnemon has written it.
+        KeyUnavailable: Its key is missing, or another; nothing was changed.
+    """
+    is_there = path.is_file() and path.stat().st_size > 0
+    reason = obstacle(path) if is_there else None
+    if reason is not None:
+        return _connect_to_read(path, ciphers, busy_timeout_s, StoreReadOnly(str(path), reason))
+    try:
+        cipher = prepare(path, ciphers=ciphers, analyser=analyser, busy_timeout_s=busy_timeout_s)
+    except StoreUnavailable as error:
+        if not (is_there and is_of_room(error, path)):
+            raise
+        return _connect_to_read(path, ciphers, busy_timeout_s, error)
+    return Connections(path, busy_timeout_s), cipher
+
+
+def _connect_to_read(
+    path: Path, ciphers: Ciphers, busy_timeout_s: float, refused: StoreReadOnly | StoreUnavailable
+) -> tuple[Connections, Cipher]:
+    _refuse_other_files(path)
+    connections = ReadOnlyConnections(path, busy_timeout_s, refused)
+    try:
+        with connections.reading() as connection:
+            _refuse_outdated(connection, refused)
+            return connections, ciphers.known(*_seal(connection))
+    except BaseException:
+        connections.close()
+        raise
+
+
+def _refuse_outdated(connection: Connection, refused: StoreReadOnly | StoreUnavailable) -> None:
+    if _schema(connection, len(MIGRATIONS)) == len(MIGRATIONS):
+        return
+    if isinstance(refused, StoreUnavailable):
+        raise refused
+    reason = f"{refused.reason}, and it must be brought up to date before this Mnemon can read it"
+    raise StoreReadOnly(refused.path, reason)
 
 
 def prepare(
@@ -68,10 +122,7 @@ def read_seal(path: Path, busy_timeout_s: float) -> Seal | None:
     """
     if not path.exists() or not path.stat().st_size:
         return None
-    # A store that is open somewhere, or was not closed, has a log; without one, even reading
-    # would make it.
-    alone = not path.with_name(f"{path.name}-wal").exists()
-    connection = Connection(path, busy_timeout_s, read_only=True, alone=alone)
+    connection = open_to_read(path, busy_timeout_s)
     try:
         # What a newer Mnemon wrote is refused elsewhere; here any schema will do.
         return _seal(connection) if _schema(connection, _ANY_SCHEMA) else None

@@ -18,8 +18,9 @@ from mnemon.adapters.sqlite.erasing import OwnerErasing, refuse_erased
 from mnemon.adapters.sqlite.indexing import Tables
 from mnemon.adapters.sqlite.jobs import SqliteJobs
 from mnemon.adapters.sqlite.mending import Mending
-from mnemon.adapters.sqlite.opening import prepare
+from mnemon.adapters.sqlite.opening import connect
 from mnemon.adapters.sqlite.owner_row import OwnerRow, read_owner
+from mnemon.adapters.sqlite.reading import ReadOnlyConnections
 from mnemon.adapters.sqlite.reads import Records
 from mnemon.adapters.sqlite.resealing import Resealer
 from mnemon.adapters.sqlite.schema import MIGRATIONS
@@ -168,6 +169,9 @@ class SqliteStore(OwnerErasing, BackingUp, Examining, Mending):
     ) -> SqliteStore:
         """Open a file, making it and its folder where there is none.
 
+        Where the system does not let it be written, or the disk is full, it is opened to read;
+        a write is refused until it can be done.
+
         Args:
             cipher: Gives the cipher it was made with, or is to be.
             analyser: Version of the text analysis, kept in a new store.
@@ -175,14 +179,17 @@ class SqliteStore(OwnerErasing, BackingUp, Examining, Mending):
             index_cache_bytes: How much memory the search indexes of all owners may take.
 
         Raises:
-            StoreUnavailable: It can't be opened or written, or stays locked.
+            StoreUnavailable: It can't be opened or made, or stays locked.
+            StoreReadOnly: It can't be written, and is of an older schema.
             StoreDamaged: It is not a store of Mnemon.
             StoreTooNew: A newer Mnemon has written it.
             KeyUnavailable: Its key is missing, or another.
         """
         file = Path(path).absolute()
-        known = prepare(file, ciphers=cipher, analyser=analyser, busy_timeout_s=busy_timeout_s)
-        return cls(Connections(file, busy_timeout_s), known, index_cache_bytes)
+        connections, known = connect(
+            file, ciphers=cipher, analyser=analyser, busy_timeout_s=busy_timeout_s
+        )
+        return cls(connections, known, index_cache_bytes)
 
     @property
     def jobs(self) -> Jobs:
@@ -296,10 +303,12 @@ class SqliteStore(OwnerErasing, BackingUp, Examining, Mending):
         meta = self.meta
         if (meta.embedder, meta.dimension) == (name, dimension):
             return
+        if isinstance(self._connections, ReadOnlyConnections):
+            with self._connections.reading() as connection:
+                _refuse_other_vectors(connection, (name, dimension))
+            return  # without vectors there is nothing to keep it for
         with self._connections.writing() as connection:
-            stored: dict[str, Any] = dict(connection.rows("SELECT name, value FROM meta"))
-            if "embedder" in stored and _has_vectors(connection):
-                _refuse_other((stored["embedder"], stored["dimension"]), (name, dimension))
+            _refuse_other_vectors(connection, (name, dimension))
             connection.run_many(
                 "INSERT INTO meta (name, value) VALUES (?, ?)"
                 " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
@@ -326,12 +335,15 @@ class SqliteStore(OwnerErasing, BackingUp, Examining, Mending):
         self._connections.close()
 
 
-def _has_vectors(connection: Connection) -> bool:
-    return bool(connection.row("SELECT 1 FROM passages WHERE vector IS NOT NULL LIMIT 1"))
-
-
-def _refuse_other(stored: tuple[str, int], given: tuple[str, int]) -> None:
-    if stored != given:
+def _refuse_other_vectors(connection: Connection, given: tuple[str, int]) -> None:
+    """Refuse another model than the one that there are vectors of."""
+    values: dict[str, Any] = dict(connection.rows("SELECT name, value FROM meta"))
+    stored = (values.get("embedder"), values.get("dimension"))
+    if stored not in ((None, None), given) and _has_vectors(connection):
         raise WrongEmbeddingModel(
             f"{stored[0]} ({stored[1]} dimensions)", f"{given[0]} ({given[1]} dimensions)"
         )
+
+
+def _has_vectors(connection: Connection) -> bool:
+    return bool(connection.row("SELECT 1 FROM passages WHERE vector IS NOT NULL LIMIT 1"))

@@ -1,0 +1,291 @@
+"""A store in a place where nothing can be written: it is read, and whoever writes is told."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Callable
+from contextlib import closing, suppress
+from datetime import UTC, datetime
+from multiprocessing import get_context
+from multiprocessing.connection import Connection as Pipe
+from pathlib import Path
+
+import apsw
+import pytest
+from click.testing import CliRunner
+
+from mnemon import Mnemon, OwnerMemory
+from mnemon.adapters.crypto.master import KeyFile, written
+from mnemon.adapters.crypto.plain import PlainCipher
+from mnemon.adapters.crypto.ring import KeyRing
+from mnemon.adapters.crypto.sealed import new_key
+from mnemon.adapters.crypto.xchacha import KeyRingCiphers
+from mnemon.adapters.sqlite.schema import MIGRATIONS
+from mnemon.entrypoints.cli.main import cli
+from mnemon.errors import StoreReadOnly, StoreUnavailable
+from mnemon.testing.clock import SettableClock
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from mnemon.testing.trespass import DOORS, READING, furnish, outcome
+
+from .apart import heed_modes, make_read_only, mirror_read_only, mount_tmpfs, run_apart
+from .looking import bytes_of
+
+WORD = "zufibolema"
+
+
+def opened(folder: Path, kind: str = "encrypted", keys: Path | None = None) -> Mnemon:
+    return Mnemon.open(
+        folder / "memory.db",
+        embedder=HashingEmbedder(64),
+        tokens=WordCounter(),
+        clock=SettableClock(datetime(2026, 3, 1, 12, tzinfo=UTC)),
+        cipher=ciphers(keys or folder / "keys") if kind == "encrypted" else PlainCipher(),
+    )
+
+
+def ciphers(keys: Path) -> KeyRingCiphers:
+    return KeyRingCiphers(KeyRing(keys / "key.ring", KeyFile(keys / "key")))
+
+
+def shown(memory: Mnemon) -> list[str]:
+    """Return all that an owner can be shown."""
+    things = memory.owner("alice")
+    return [
+        *(repr(things.recall(q, touch=False)) for q in (WORD, "stairs", "my name")),
+        *(outcome(read) for read in (things.list, things.export, things.stats, things.sessions)),
+        things.context(f"{WORD} attic", touch=False),
+        *(outcome(lambda: things.history(m.id)) for m in things.list(state="all").memories),  # noqa: B023
+        *(outcome(lambda: things.messages(s.id)) for s in things.sessions()),  # noqa: B023
+        outcome(things.review),
+        repr(memory.verify()),
+        repr(memory.owners()),
+    ]
+
+
+class Warned(logging.Handler):
+    """Keeps what is logged."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append(record)
+
+
+def _is_read_but_not_written(folder: Path, kind: str) -> None:
+    mount_tmpfs(folder, 16_000)
+    with opened(folder, kind) as memory:
+        own = furnish(memory.owner("alice"), WORD)
+        before = shown(memory)
+    assert not (folder / "memory.db-wal").exists()
+    make_read_only(folder)
+    files = bytes_of(folder)
+    warned = Warned()
+    logging.getLogger("mnemon").addHandler(warned)
+    with opened(folder, kind) as memory:
+        assert shown(memory) == before
+        for door in sorted(set(DOORS) - READING):
+            given = [
+                outcome(lambda: call(memory, door, "alice"))  # noqa: B023
+                for call in DOORS[door](own, own)
+            ]
+            is_plain = kind == "plain" and door == "rotate_key"
+            wanted = "Conflict" if is_plain else "StoreReadOnly"
+            assert any(each.startswith(wanted) for each in given), door
+        assert memory.recall(WORD, owner="alice").memories
+        memory.flush()
+        with pytest.raises(StoreReadOnly, match=r"memory\.db can only be read: .* not writable"):
+            memory.remember("x", owner="bob")
+        assert shown(memory) == before
+    assert not warned.records
+    assert bytes_of(folder) == files
+
+
+@pytest.mark.parametrize("kind", ["encrypted", "plain"])
+def test_a_store_on_a_read_only_disk_is_read_but_not_written(tmp_path: Path, kind: str) -> None:
+    run_apart(_is_read_but_not_written, tmp_path, kind)
+
+
+def _sees_what_a_writer_elsewhere_writes(folder: Path) -> None:
+    """The same folder at two places: one where it can be written, one where it can't."""
+    writable, mirror = folder / "writable", folder / "mirror"
+    for place in (writable, mirror):
+        place.mkdir()
+    write = Writer(writable)
+    write("Lives in Oslo")
+    write.close()
+    mirror_read_only(writable, mirror)
+    with opened(mirror) as memory:
+        alice, store = memory.owner("alice"), memory._parts.store
+        assert told(alice) == {"Lives in Oslo"}
+        refused = pytest.raises(StoreUnavailable, match=r"written to by another program .* again")
+        with refused, store.read("alice") as snapshot:  # as nobody had it open, without locks
+            write("Works at NASA")
+            write.close()
+            snapshot.sessions()
+        assert told(alice) == {"Lives in Oslo", "Works at NASA"}
+        write("Plays the cello")
+        assert "Plays the cello" in told(alice)
+        with store.read("alice") as snapshot:  # with locks, as the writer has it open
+            write("Has a cat")
+            write.close()
+            assert snapshot.statistics().total_count == 3
+        assert "Has a cat" in told(alice)
+        with pytest.raises(StoreReadOnly):
+            alice.remember("x")
+
+
+def _reads_a_log_without_its_index(folder: Path) -> None:
+    """A copy made while the store was open, or after the program was killed."""
+    source, copy = folder / "source", folder / "copy"
+    with opened(source) as memory:
+        memory.remember("Lives in Oslo", owner="alice")
+        copy.mkdir()
+        mount_tmpfs(copy, 8_000)
+        shutil.copytree(source / "keys", copy / "keys")
+        for name in ("memory.db", "memory.db-wal"):
+            shutil.copy(source / name, copy / name)
+        memory.remember("Works at NASA", owner="alice")
+    make_read_only(copy)
+    files = bytes_of(copy)
+    with opened(copy) as memory:
+        assert told(memory.owner("alice")) == {"Lives in Oslo"}
+        assert memory.recall("Oslo", owner="alice").memories
+        assert memory.verify().is_clean
+        assert memory.backup(folder / "backup.db") > 0
+        with pytest.raises(StoreReadOnly):
+            memory.remember("x", owner="alice")
+    assert bytes_of(copy) == files
+    assert (
+        Mnemon.restore_backup(
+            folder / "backup.db", folder / "back.db", cipher=ciphers(copy / "keys")
+        ).owners
+        == 1
+    )
+
+
+def _heeds_the_modes_of_file_and_folder(folder: Path) -> None:
+    with opened(folder) as memory:
+        memory.remember("Lives in Oslo", owner="alice")
+    heed_modes()
+    store = folder / "memory.db"
+    for place, mode in ((store, 0o400), (folder, 0o500)):
+        before = place.stat().st_mode
+        place.chmod(mode)
+        with opened(folder) as memory:
+            alice = memory.owner("alice")
+            found = told(alice)
+            assert "Lives in Oslo" in found
+            with pytest.raises(StoreReadOnly, match="not writable"):
+                alice.remember("Works at NASA")
+            assert told(alice) == found
+            place.chmod(before)
+            alice.remember(f"Mode was {mode}")  # without opening it anew
+            assert told(alice) == {*found, f"Mode was {mode}"}
+        with opened(folder) as memory:
+            assert f"Mode was {mode}" in told(memory.owner("alice"))
+            assert memory.verify().is_clean
+
+
+def _refuses_an_older_schema(folder: Path) -> None:
+    mount_tmpfs(folder, 8_000)
+    opened(folder, "plain").close()
+    with closing(apsw.Connection(str(folder / "memory.db"))) as older:
+        older.execute("PRAGMA user_version = 0; PRAGMA journal_mode = DELETE")
+        older.execute(f"PRAGMA user_version = {len(MIGRATIONS) - 1}")
+    make_read_only(folder)
+    files = bytes_of(folder)
+    with pytest.raises(StoreReadOnly, match="must be brought up to date"):
+        opened(folder, "plain")
+    assert bytes_of(folder) == files
+
+
+def _needs_no_writing_to_the_keys(folder: Path) -> None:
+    keys = folder / "keys"
+    keys.mkdir()
+    mount_tmpfs(keys, 1_000)
+    with opened(folder) as memory:
+        memory.remember("Lives in Oslo", owner="alice")
+    (keys / "key.new").write_bytes(written(new_key()))  # of a rotation that was interrupted
+    make_read_only(keys)
+    files = bytes_of(keys)
+    with opened(folder) as memory:
+        assert told(memory.owner("alice")) == {"Lives in Oslo"}
+        memory.remember("Works at NASA", owner="alice")
+        for refused in (memory.rotate_key, lambda owner: memory.remember("x", owner=owner)):
+            with pytest.raises(StoreReadOnly, match=r"key\.ring can only be read"):
+                refused("bob" if refused != memory.rotate_key else "alice")
+        assert memory.owners() == ["alice"]
+        assert memory.verify().is_clean
+    with pytest.raises(StoreReadOnly):
+        opened(folder / "another", keys=keys)
+    assert bytes_of(keys) == files
+
+
+def _tells_on_the_command_line(folder: Path) -> None:
+    mount_tmpfs(folder, 8_000)
+    store = ("--store", str(folder / "memory.db"), "--owner", "alice")
+    with Mnemon.open(folder / "memory.db", cipher=PlainCipher()) as memory:
+        id_ = memory.remember("Lives in Oslo", key="home", owner="alice").id
+    make_read_only(folder)
+    runner = CliRunner(env={"MNEMON_ENABLE_ENCRYPTION": "false"})
+    read = runner.invoke(cli, ["show", id_, *store])
+    assert (read.exit_code, read.stderr) == (0, "")
+    refused = runner.invoke(cli, ["forget", id_, *store])
+    assert refused.exit_code == 17
+    assert refused.stderr == f"mnemon: {store[1]} can only be read: the file is not writable\n"
+
+
+class Writer:
+    """Writes from another process, which has the store open until it is closed."""
+
+    def __init__(self, folder: Path) -> None:
+        context = get_context("spawn")
+        self._pipe, other = context.Pipe()
+        self._process = context.Process(target=_write, args=(other, folder), daemon=True)
+        self._process.start()
+
+    def __call__(self, content: str) -> None:
+        self._pipe.send(content)
+        self._pipe.recv()
+
+    def close(self) -> None:
+        self("")
+
+
+def _write(pipe: Pipe, folder: Path) -> None:
+    memory: Mnemon | None = None
+    with suppress(EOFError):
+        while True:
+            content = pipe.recv()
+            memory = memory or opened(folder)
+            if content:
+                memory.remember(content, owner="alice")
+            else:
+                memory.close()
+                memory = None
+            pipe.send("done")
+
+
+def told(alice: OwnerMemory) -> set[str]:
+    return {one.content for one in alice.list().memories}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        _sees_what_a_writer_elsewhere_writes,
+        _reads_a_log_without_its_index,
+        _heeds_the_modes_of_file_and_folder,
+        _refuses_an_older_schema,
+        _needs_no_writing_to_the_keys,
+        _tells_on_the_command_line,
+    ],
+    ids=lambda body: body.__name__.strip("_"),
+)
+def test_a_reader_where_nothing_can_be_written(
+    tmp_path: Path, body: Callable[[Path], None]
+) -> None:
+    run_apart(body, tmp_path)
