@@ -33,6 +33,7 @@ ENGLISH = {
         "I can't stand small talk.",
         "I love hiking in the Alps and I always carry a map.",
         "My preferred language is Rust.",
+        "Keep your answers short.",
     ],
     WORKING: [
         "I'm currently debugging the login page.",
@@ -72,6 +73,9 @@ ENGLISH = {
         "He speaks four languages.",
         "The meeting room has no windows.",
         "Dr. Smith teaches physics at MIT.",
+        "Copper conducts electricity.",
+        "Anna, my sister, lives in Oslo.",
+        "In summer, the museum opens at nine.",
         "The train to Hamburg leaves at 7:15 and costs 30 euros.",
     ],
     EPISODIC: [
@@ -99,6 +103,12 @@ ENGLISH = {
         "I was at the beach with Tom.",
         "Then the lights went out and everybody laughed.",
         "I need to call my mother.",
+        "Wow, John, that's incredible.",
+        "You're so kind.",
+        "It's awesome to have you here.",
+        "Busy with studies but all good.",
+        "Our team is the best!",
+        "Bye for now.",
     ],
 }
 GERMAN = {

@@ -167,7 +167,14 @@ SIGNS = Signs(
     no_subjects=listed(
         """
         das dies bitte also dann und aber gut ok okay ja nein hallo hi danke jetzt hier was wie
-        warum wann wo wer nur auch wenn nicht oh klar sicher da es
+        warum wann wo wer nur auch wenn nicht oh klar sicher da es du
+        """
+    ),
+    vague=frozenset(),
+    before_nouns=listed(
+        """
+        der die das dem den des ein eine einen einem einer eines mein meine dein deine sein seine
+        ihr ihre unser unsere zum beim vom am im zur kein keine viel viele
         """
     ),
     adverbs=listed("so sehr wirklich ganz zu nur noch auch immer nicht nie jetzt ziemlich schon"),

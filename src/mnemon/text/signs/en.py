@@ -24,7 +24,8 @@ _S_FORMS = listed(
     loves hates prefers wants gets sends reads writes loads saves holds shows tells lets allows
     enables prevents creates builds deletes updates calls sets adds removes generates computes
     validates checks parses renders performs specializes specialises hates collects breeds coaches
-    practices practises teaches attends
+    practices practises teaches attends conducts transports absorbs emits reflects attracts
+    contributes competes resembles leaves arrives departs
     """
 )
 _TOLD = """
@@ -53,6 +54,9 @@ SIGNS = Signs(
         "please answer",
         "please reply",
         "please respond",
+        "keep your answers",
+        "keep your replies",
+        "keep answers",
         "never call me",
         "don't ever",
         "going forward",
@@ -62,7 +66,7 @@ SIGNS = Signs(
         "right now",
         "just now",
         "at the moment",
-        "for now",
+        "^for now",
         "for the moment",
         "as we speak",
         "currently",
@@ -184,7 +188,7 @@ SIGNS = Signs(
     ),
     predicates=_S_FORMS,
     plain=listed(f"{_VERBS} have"),
-    pronouns=listed("i we you they people children and who"),
+    pronouns=listed("i we they people children"),
     being=listed("is are am"),
     was=listed("was were"),
     after_was=listed(
@@ -199,15 +203,23 @@ SIGNS = Signs(
         tired hungry thirsty happy sad sick busy back here home ready done sorry glad excited bored
         late fine good ok okay great sure afraid angry confused stuck curious wondering thinking
         trying looking going getting nice cool awesome amazing wonderful interesting funny weird
-        true right wrong correct raining snowing feeling having doing
+        true right wrong correct off proud welcome raining snowing feeling having doing
         """
     ),
     told=listed(_TOLD),
     speakers=listed("i we you user he she they"),
     no_subjects=listed(
         """
-        that this there these those please so then and but well ok okay yes no hi hello hey thanks
-        now here what how why when where let's just also if to not oh great sure who which
+        that this there these those you please so then and but well ok okay yes no hi hello hey
+        thanks now here what how why when where let's just also if to not oh great sure who which
+        """
+    ),
+    vague=listed("it"),
+    before_nouns=listed(
+        """
+        the a an my your his her our their its some many any all no of in on for to with at by from
+        as new old good these those this that two three four more most few several other such and
+        or into about like
         """
     ),
     adverbs=listed(

@@ -31,7 +31,9 @@ class Signs:
         passing: What passes: after a form of "to be" it makes no lasting fact.
         told: Past forms in which facts are told of others ("invented"), but of oneself events.
         speakers: Who is present: of them `was` and `told` tell events.
-        no_subjects: Words that alone are no subject.
+        no_subjects: Words that alone are no subject of a fact.
+        vague: Likewise, where a form of "to be" follows.
+        before_nouns: Words after which a verb of `predicates` is a noun.
         adverbs: Words that may stand between a verb and what it is about.
     """
 
@@ -53,4 +55,6 @@ class Signs:
     told: frozenset[str]
     speakers: frozenset[str]
     no_subjects: frozenset[str]
+    vague: frozenset[str]
+    before_nouns: frozenset[str]
     adverbs: frozenset[str]
