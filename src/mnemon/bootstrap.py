@@ -17,6 +17,7 @@ from mnemon.errors import InvalidConfiguration, InvalidInput, WrongEmbeddingMode
 from mnemon.owner import Services
 from mnemon.ports.backups import Copyable
 from mnemon.services.access import Access
+from mnemon.services.base_memory import BaseMemoryKeeping
 from mnemon.services.change import Changing
 from mnemon.services.context import Contexts
 from mnemon.services.indexing import Indexer
@@ -24,11 +25,13 @@ from mnemon.services.ingest import Ingesting
 from mnemon.services.inspect import Inspecting
 from mnemon.services.keys import KeyRotation
 from mnemon.services.learn import Learning
+from mnemon.services.maintain import Maintaining
 from mnemon.services.purge import Purging
 from mnemon.services.recall import Recalling
 from mnemon.services.remember import Remembering
 from mnemon.services.review import Reviewing
 from mnemon.services.settling import Settling
+from mnemon.services.switching import Switching
 from mnemon.services.touches import Touches
 from mnemon.services.transfer import Transferring
 from mnemon.services.verify import Verifying
@@ -97,6 +100,9 @@ def _services(access: Access, indexer: Indexer, touches: Touches, settings: Sett
     settling = Settling(access, indexer)
     weighing = Weighing(access, indexer)
     return Services(
+        base_memory=BaseMemoryKeeping(access),
+        maintaining=Maintaining(access),
+        switching=Switching(access, indexer),
         remembering=Remembering(access, settling),
         learning=Learning(access, indexer, settling, weighing, typed=settings.enable_learning),
         changing=changing,

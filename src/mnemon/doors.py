@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from mnemon.owner import DEFAULT_SESSION, TOKEN_BUDGET
+from mnemon.owner import DEFAULT_SESSION, TOKEN_BUDGET, WORKING_MEMORY
 from mnemon.shorthands import PAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
 
+    from mnemon.domain.base_memory import BaseMemory
     from mnemon.domain.ingestion import Ingested
     from mnemon.domain.memories import History, Memory, Page
     from mnemon.domain.messages import Message, Session
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from mnemon.services.change import Forgotten
     from mnemon.services.learn import Learned
     from mnemon.services.purge import Purged
+    from mnemon.services.switching import Switched
     from mnemon.services.transfer import Taken
 
 
@@ -307,6 +309,41 @@ class OwnerDoors:
     def kind_like(self: _Owners, kind: str, *, owner: str) -> str:
         """See `OwnerMemory.kind_like`."""
         return self.owner(owner).kind_like(kind)
+
+    def switch_profile(
+        self: _Owners,
+        name: str,
+        *,
+        owner: str,
+        dry_run: bool = False,
+        advance: Callable[[int], None] | None = None,
+    ) -> Switched:
+        """See `OwnerMemory.switch_profile`."""
+        return self.owner(owner).switch_profile(name, dry_run=dry_run, advance=advance)
+
+    def recent(
+        self: _Owners, limit: int = WORKING_MEMORY, *, owner: str, session: str | None = None
+    ) -> tuple[Message, ...]:
+        """See `OwnerMemory.recent`."""
+        return self.owner(owner).recent(limit, session=session)
+
+    def base_memory(
+        self: _Owners, *, owner: str, as_of: datetime | None = None
+    ) -> BaseMemory | None:
+        """See `OwnerMemory.base_memory`."""
+        return self.owner(owner).base_memory(as_of=as_of)
+
+    def base_memory_versions(self: _Owners, *, owner: str) -> tuple[BaseMemory, ...]:
+        """See `OwnerMemory.base_memory_versions`."""
+        return self.owner(owner).base_memory_versions()
+
+    def set_base_memory(self: _Owners, content: str, *, owner: str) -> BaseMemory:
+        """See `OwnerMemory.set_base_memory`."""
+        return self.owner(owner).set_base_memory(content)
+
+    def roll_back_base_memory(self: _Owners, version: int, *, owner: str) -> BaseMemory:
+        """See `OwnerMemory.roll_back_base_memory`."""
+        return self.owner(owner).roll_back_base_memory(version)
 
     def stats(self: _Owners, *, owner: str) -> Statistics:
         """See `OwnerMemory.stats`."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mnemon import bootstrap
 from mnemon.doors import OwnerDoors
 from mnemon.owner import OwnerMemory
+from mnemon.policies import arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -201,6 +203,47 @@ class Mnemon(OwnerDoors):
             ServiceFailed: A vector is missing, and the embedder failed.
         """
         return self._parts.services.verifying.verify(repair=repair, advance=advance)
+
+    def apply_decay(self, *, owner: str | None = None) -> tuple[str, ...]:
+        """Store how strong memories are by now; return the ids of those that got weaker.
+
+        What is stored is for those who list it: recall computes strengths as of the instant. Doing
+        it again changes nothing.
+
+        Args:
+            owner: Whose; None: everybody's.
+        """
+        return self._for_all(owner, self._parts.services.maintaining.decay)
+
+    def cleanup(
+        self, *, owner: str | None = None, below: float | None = None, dry_run: bool = False
+    ) -> int:
+        """Let memories fade that are too weak, restorably; return how many those are.
+
+        Args:
+            owner: Whose; None: everybody's.
+            below: The strength under which they fade; None: the profile's, which may be none.
+            dry_run: Only count them.
+
+        Raises:
+            InvalidInput: `below` is not between 0 and 1.
+        """
+        least = None if below is None else arguments.share(below, "below")
+        fade = partial(self._parts.services.maintaining.cleanup, below=least, dry_run=dry_run)
+        return len(self._for_all(owner, fade))
+
+    def expire(self, *, owner: str | None = None) -> int:
+        """Mark the memories whose time is up as expired; return how many those are.
+
+        Recall leaves them out from their last instant on, marked or not.
+        """
+        return len(self._for_all(owner, self._parts.services.maintaining.expire))
+
+    def _for_all(
+        self, owner: str | None, work: Callable[[str], tuple[str, ...]]
+    ) -> tuple[str, ...]:
+        owners = self.owners() if owner is None else [arguments.name(owner, "owner")]
+        return tuple(id_ for each in owners for id_ in work(each))
 
     def flush(self) -> None:
         """Write what waits to be written: access counts."""

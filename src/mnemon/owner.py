@@ -10,9 +10,10 @@ from mnemon.services.screening import screened_name
 from mnemon.shorthands import Shorthands
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
 
+    from mnemon.domain.base_memory import BaseMemory
     from mnemon.domain.ingestion import Ingested
     from mnemon.domain.memories import History, Memory, Page
     from mnemon.domain.messages import Session
@@ -20,28 +21,35 @@ if TYPE_CHECKING:
     from mnemon.domain.recall import Mode, RecallResult
     from mnemon.exchange.jsonl import Remembered
     from mnemon.exchange.records import Record
+    from mnemon.services.base_memory import BaseMemoryKeeping
     from mnemon.services.change import Changing, Forgotten
     from mnemon.services.context import Contexts
     from mnemon.services.ingest import Ingesting
     from mnemon.services.inspect import Inspecting
     from mnemon.services.keys import KeyRotation
     from mnemon.services.learn import Learned, Learning
+    from mnemon.services.maintain import Maintaining
     from mnemon.services.purge import Purged, Purging
     from mnemon.services.recall import Recalling
     from mnemon.services.remember import Remembering
     from mnemon.services.review import Reviewing
+    from mnemon.services.switching import Switched, Switching
     from mnemon.services.transfer import Taken, Transferring
     from mnemon.services.verify import Verifying
 
 DEFAULT_SESSION = "default"
 TOKEN_BUDGET = 2_000
 CONTEXT_TOP_K = 100
+WORKING_MEMORY = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Services:
     """The use cases that the doors call."""
 
+    base_memory: BaseMemoryKeeping
+    maintaining: Maintaining
+    switching: Switching
     remembering: Remembering
     learning: Learning
     changing: Changing
@@ -502,6 +510,66 @@ class OwnerMemory(Shorthands):
             InvalidInput: There is no such kind.
         """
         return self._services.inspecting.kind_like(self.owner_id, kind)
+
+    def switch_profile(
+        self,
+        name: str,
+        *,
+        dry_run: bool = False,
+        advance: Callable[[int], None] | None = None,
+    ) -> Switched:
+        """Let another profile hold from now on; say what that changes.
+
+        Memories keep their ids and history; their kinds become those of the new profile by a
+        fixed map, and what they were is kept, so that the way back loses nothing.
+
+        Args:
+            name: The profile.
+            dry_run: Only say what would change.
+            advance: Called with a number of texts as they are made ready.
+
+        Raises:
+            InvalidInput: There is no such profile.
+            ServiceFailed: The embedder failed; the old profile holds.
+        """
+        return self._services.switching.switch(
+            self.owner_id, name, dry_run=dry_run, advance=advance
+        )
+
+    def recent(
+        self, limit: int = WORKING_MEMORY, *, session: str | None = None
+    ) -> tuple[Message, ...]:
+        """Return the last messages, oldest first: the working memory of a conversation.
+
+        Args:
+            limit: At most so many.
+            session: Only of this conversation; None: of all.
+        """
+        return self._services.inspecting.recent(self.owner_id, limit, session)
+
+    def base_memory(self, *, as_of: datetime | None = None) -> BaseMemory | None:
+        """Return the living document about the owner, as it stands or stood then; None: none."""
+        return self._services.base_memory.get(self.owner_id, as_of=as_of)
+
+    def base_memory_versions(self) -> tuple[BaseMemory, ...]:
+        """Return all versions of the base memory, oldest first."""
+        return self._services.base_memory.versions(self.owner_id)
+
+    def set_base_memory(self, content: str) -> BaseMemory:
+        """Let the base memory say this from now on; the version before is kept.
+
+        Raises:
+            InvalidInput: The content is empty, or longer than 20,000 characters.
+        """
+        return self._services.base_memory.put(self.owner_id, content)
+
+    def roll_back_base_memory(self, version: int) -> BaseMemory:
+        """Let the base memory say again what it said in an earlier version.
+
+        Raises:
+            NotFound: There is no such version.
+        """
+        return self._services.base_memory.roll_back(self.owner_id, version)
 
     def stats(self) -> Statistics:
         """Return how much is stored."""

@@ -114,6 +114,7 @@ class Changing:
             memory: Memory = replace(old, **wanted, updated_at=now)  # type: ignore[arg-type] # each was checked by its name
             if memory.kind != old.kind:
                 trusted_kind(memory.kind, memory.origin)
+                memory = replace(memory, kept_kind=None)  # of a kind that it is no more
             _check_key_free(tx, memory)
             if memory.content != old.content:
                 _check_not_said(tx, memory, entry.content_key)

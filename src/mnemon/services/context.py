@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mnemon.domain.memories import EPISODE
 from mnemon.policies.budgeting import prompt_tokens
 from mnemon.policies.rendering.model import Material
+from mnemon.services.base_memory import shown
 from mnemon.text.cleaning import clean
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class Contexts:
     def _base_memory(self, owner_id: str, request: Request) -> str:
         with self._access.store.read(owner_id) as snapshot:
             found = snapshot.base_memory(as_of=request.scope.as_of)
-        return "" if found is None else found.content
+            return "" if found is None else shown(snapshot, found).content
 
     def _prompt_tokens(self, texts: Sequence[str]) -> list[int]:
         return [prompt_tokens(pieces) for pieces in self._indexer.prompt_pieces(texts)]

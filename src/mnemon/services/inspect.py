@@ -12,6 +12,7 @@ from mnemon.errors import InvalidInput, NotFound
 from mnemon.policies import arguments, ids
 from mnemon.policies.forgetting import Wear
 from mnemon.services.drafts import checked_kind
+from mnemon.services.screening import screened_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -112,6 +113,17 @@ class Inspecting:
         first = arguments.count(after, "after", least=0)
         with self._access.store.read(owner_id) as snapshot:
             return tuple(snapshot.messages(session_id=session_id, after=first, limit=most))
+
+    def recent(self, owner_id: str, limit: int, session: str | None) -> tuple[Message, ...]:
+        """Return the last messages, oldest first.
+
+        Raises:
+            InvalidInput: An argument can't be taken.
+        """
+        most = arguments.count(limit, "limit", least=0, most=MAX_PAGE)
+        name = None if session is None else screened_name(session, "session")
+        with self._access.store.read(owner_id) as snapshot:
+            return tuple(snapshot.recent_messages(most, session_id=name))
 
     def sessions(self, owner_id: str) -> tuple[Session, ...]:
         """Return the owner's conversations, in the order in which they were first logged."""

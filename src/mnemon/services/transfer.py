@@ -15,6 +15,7 @@ from mnemon.policies import arguments
 from mnemon.policies.trust import is_outranked
 from mnemon.services.drafts import drafted
 from mnemon.services.indexing import Text, in_window, memory_text, message_text
+from mnemon.services.paging import all_memories
 from mnemon.services.received import checked
 from mnemon.services.settling import IMPORTED, Order
 
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from mnemon.services.drafts import Draft
     from mnemon.services.indexing import Indexer
     from mnemon.services.settling import Settling
-
-_PAGE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,7 @@ class Transferring:
                 yield from snapshot.messages(session_id=session.id)
                 if session.ended_at is not None:
                     yield Ending(session.id, session.ended_at)
-            for memory in reversed(_memories(snapshot)):
+            for memory in reversed(list(all_memories(snapshot, frozenset(State)))):
                 history = snapshot.history(memory.id)
                 if history is not None and memory.state is not State.FORGOTTEN:
                     yield Chronicle(memory, history)
@@ -172,20 +171,6 @@ class Transferring:
             placed.append((numbered, in_window(entry, previous)))
             previous = entry
         return placed
-
-
-def _memories(snapshot: Snapshot) -> list[Memory]:
-    """Return all memories, newest first."""
-    found: list[Memory] = []
-    cursor: str | None = None
-    while True:
-        page = snapshot.page(
-            states=frozenset(State), kinds=None, tags=(), limit=_PAGE, cursor=cursor
-        )
-        found += page.memories
-        cursor = page.cursor
-        if cursor is None:
-            return found
 
 
 def _texts(

@@ -112,6 +112,7 @@ def furnish(owner: OwnerMemory, word: str) -> Things:
     owner.forget(said.messages[2].id)
     owner.learn(f"My name is {word.capitalize()}. I prefer {word}.", session=name("t"))
     owner.end_session(name("t"))
+    owner.set_base_memory(f"Lives with a {word}.")
     records = tuple(owner.export())
     return Things(
         memories=(home.id, old.id, new.id, lost.id, held.id, *(m.id for m in said.memories)),
@@ -259,6 +260,22 @@ def _exchange(_own: Things, other: Things) -> Iterator[Call]:
     yield _call(other.texts[2], other.texts[0])
 
 
+def _switch(_own: Things, other: Things) -> Iterator[Call]:
+    yield _call("facts", dry_run=True)
+    for name in other.names(other.keys):
+        yield _call(name)
+
+
+def _recent(_own: Things, other: Things) -> Iterator[Call]:
+    yield _call()
+    for session in other.names(other.sessions):
+        yield _call(session=session)
+
+
+def _roll_back(_own: Things, _other: Things) -> Iterator[Call]:
+    yield from map(_call, (1, 2, 0))
+
+
 def _kind_like(_own: Things, other: Things) -> Iterator[Call]:
     yield from map(_call, ("fact", *other.names(other.keys)))
 
@@ -291,6 +308,15 @@ DOORS: Final[dict[str, Door]] = {
     "active_count": _without,
     "profile": _without,
     "kind_like": _kind_like,
+    "switch_profile": _switch,
+    "recent": _recent,
+    "base_memory": _without,
+    "base_memory_versions": _without,
+    "set_base_memory": _store,
+    "roll_back_base_memory": _roll_back,
+    "apply_decay": _without,
+    "cleanup": _without,
+    "expire": _without,
     "recall": _recall,
     "context": _context,
     "get": _by_id,
@@ -331,7 +357,7 @@ OPERATORS: Final = {
 READING: Final = frozenset(
     {"recall", "context", "get", "message", "messages", "sessions", "list", "review", "history"}
     | {"stats", "export", "search", "hybrid_search", "retrieve_context", "memories"}
-    | {"active_count", "profile", "kind_like"}
+    | {"active_count", "profile", "kind_like", "recent", "base_memory", "base_memory_versions"}
 )
 """The doors that only show."""
 

@@ -1,0 +1,50 @@
+"""Kinds across profiles: what a memory of one is in another, by way of `standard`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Kinds(Protocol):
+    """What a profile says of its kinds."""
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Its own kinds."""
+        ...
+
+    @property
+    def standard_kinds(self) -> Mapping[str, str]:
+        """The kind of `standard` that each of them is, where that has another name."""
+        ...
+
+    @property
+    def own_kinds(self) -> Mapping[str, str]:
+        """The kind of its own that each kind of `standard` becomes, likewise."""
+        ...
+
+
+def kind_in(kind: str, source: Kinds, target: Kinds) -> str:
+    """Return what a kind of one profile is in another; what has no like is its ordinary kind."""
+    standard = source.standard_kinds.get(kind, kind)
+    own = target.own_kinds.get(standard, standard)
+    return own if own in target.kinds else target.own_kinds.get("fact", target.kinds[-1])
+
+
+def kept_kinds(kept: str | None) -> dict[str, str]:
+    """Return the kinds that a memory had in other profiles, by their names.
+
+    Args:
+        kept: As a memory keeps them: "profile:kind", several of them with a space between.
+    """
+    pairs = (each.partition(":") for each in (kept or "").split())
+    return {profile: kind for profile, _, kind in pairs if kind}
+
+
+def with_kept(kept: str | None, profile: str, kind: str) -> str:
+    """Return what a memory keeps, with the kind it had in one more profile."""
+    kinds = {**kept_kinds(kept), profile: kind}
+    return " ".join(f"{name}:{each}" for name, each in sorted(kinds.items()))

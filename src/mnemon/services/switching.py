@@ -1,0 +1,180 @@
+"""Moving an owner to another profile: the kinds by their map, nothing lost on the way back."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from mnemon.domain.memories import Action, Event, Memory, State
+from mnemon.errors import InvalidInput
+from mnemon.policies.kinds import kept_kinds, kind_in, with_kept
+from mnemon.services.indexing import Text, in_window, memory_text, message_text
+from mnemon.services.paging import all_memories
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from mnemon.domain.messages import Message
+    from mnemon.ports.store import IndexEntry, Snapshot, Transaction
+    from mnemon.profiles.model import Profile
+    from mnemon.services.access import Access
+    from mnemon.services.indexing import Indexer
+
+_ALL = frozenset(State)
+_BATCH = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Switched:
+    """What a change of profile does, or would do.
+
+    Attributes:
+        before: The profile the owner had.
+        after: The profile the owner has.
+        kinds: How many memories went from which kind to which, most first.
+        messages: How many messages were embedded, because they are recalled now.
+        dry_run: Whether nothing was changed.
+    """
+
+    before: str
+    after: str
+    kinds: tuple[tuple[str, str, int], ...]
+    messages: int
+    dry_run: bool = False
+
+
+class Switching:
+    """Moves owners between profiles."""
+
+    def __init__(self, access: Access, indexer: Indexer) -> None:
+        """Use these."""
+        self._access = access
+        self._indexer = indexer
+
+    def switch(
+        self,
+        owner_id: str,
+        name: str,
+        *,
+        dry_run: bool = False,
+        advance: Callable[[int], None] | None = None,
+    ) -> Switched:
+        """Let another profile hold for an owner, in one step; interrupted, the old one holds.
+
+        Args:
+            owner_id: Whose.
+            name: The profile.
+            dry_run: Only tell what would change.
+            advance: Called with a number of texts as they are made ready.
+
+        Raises:
+            Disabled: Memory is switched off.
+            InvalidInput: There is no such profile.
+            ServiceFailed: The embedder failed; the old profile holds.
+        """
+        self._access.check_enabled()
+        target = self._named(name)
+        source = self._access.profile(owner_id)
+        with self._access.store.read(owner_id) as known:
+            memories = list(all_memories(known, _ALL))
+            missing = self._unembedded(known, target) if target.embeds(None) else []
+        pairs = Counter((each.kind, _moved(each, source, target).kind) for each in memories)
+        counted = tuple((old, new, count) for (old, new), count in pairs.most_common())
+        done = Switched(source.name, target.name, counted, len(missing), dry_run)
+        if dry_run or source.name == target.name:
+            return done
+        self._embed(owner_id, memories, missing, target, advance)
+        self._write(owner_id, source, target)
+        return done
+
+    def _named(self, name: str) -> Profile:
+        found = self._access.profiles.get(name)
+        if found is None:
+            raise InvalidInput("profile", f"{name!r} is none of {', '.join(self._access.profiles)}")
+        return found
+
+    def _embed(
+        self,
+        owner_id: str,
+        memories: Sequence[Memory],
+        messages: Sequence[Message],
+        target: Profile,
+        advance: Callable[[int], None] | None,
+    ) -> None:
+        """Make ready what takes long, before anything is locked."""
+        texts = [message_text(target, message) for message in messages]
+        source = self._access.profile(owner_id)
+        texts += [
+            memory_text(target, memory.content, _moved(memory, source, target).kind)
+            for memory in memories
+            if memory.state is State.ACTIVE
+        ]
+        for first in range(0, len(texts), _BATCH):
+            some = texts[first : first + _BATCH]
+            with self._access.store.read(owner_id) as known:
+                self._indexer.entries(some, known)
+            if advance is not None:
+                advance(len(some))
+
+    def _write(self, owner_id: str, source: Profile, target: Profile) -> None:
+        now = self._access.clock.now()
+        with self._access.store.write(owner_id) as tx:
+            for memory in list(all_memories(tx, _ALL)):
+                self._move(tx, memory, source, target, now)
+            if target.embeds(None):
+                for message in self._unembedded(tx, target):
+                    tx.reindex(message.id, self._entry_of(tx, message, target))
+            tx.set_profile(target.name)
+
+    def _move(
+        self, tx: Transaction, memory: Memory, source: Profile, target: Profile, now: datetime
+    ) -> None:
+        moved = _moved(memory, source, target)
+        embedded = source.embeds(memory.kind), target.embeds(moved.kind)
+        if memory.state is State.ACTIVE and embedded == (False, True):
+            moved = replace(moved, version=memory.version + 1)
+            entry = self._indexer.entries([memory_text(target, moved.content, moved.kind)], tx)[0]
+            tx.revise(replace(moved, updated_at=now), entry)
+        elif moved != memory:
+            tx.amend(moved)
+        else:
+            return
+        details = {"fields": "kind", "was": memory.kind, "profile": target.name}
+        tx.record([Event(memory.id, Action.UPDATED, now, "profile", moved.version, details)])
+
+    def _unembedded(self, known: Snapshot, target: Profile) -> list[Message]:
+        """Return the messages that have no vectors."""
+        messages = known.messages()
+        found = []
+        for first in range(0, len(messages), _BATCH):
+            some = messages[first : first + _BATCH]
+            bare = [self._indexer.keywords_only(message_text(target, each)) for each in some]
+            digests = [{part.digest for part in entry.passages if part.digest} for entry in bare]
+            there = known.vectors([digest for each in digests for digest in each])
+            found += [
+                message
+                for message, wanted in zip(some, digests, strict=True)
+                if not wanted <= there.keys()
+            ]
+        return found
+
+    def _entry_of(self, tx: Transaction, message: Message, target: Profile) -> IndexEntry:
+        entry = self._indexer.entries([message_text(target, message)], tx)[0]
+        before = tx.messages(session_id=message.session_id, after=message.sequence - 2, limit=1)
+        if not before or before[0].sequence >= message.sequence:
+            return entry
+        return in_window(
+            entry, self._indexer.keywords_only(Text(before[0].content, before[0].speaker))
+        )
+
+
+def _moved(memory: Memory, source: Profile, target: Profile) -> Memory:
+    """Return a memory as it is in another profile."""
+    kept = kept_kinds(memory.kept_kind)
+    own = kept.get(target.name)
+    kind = own if own in target.kinds else kind_in(memory.kind, source, target)
+    return replace(
+        memory, kind=kind, kept_kind=with_kept(memory.kept_kind, source.name, memory.kind)
+    )
