@@ -173,6 +173,7 @@ class Worlds:
         """Give an owner the same things, with the same ids, in both."""
         for world in (self.with_alice, self.without):
             world.memory.import_(self.own.records, owner=owner)
+            world.memory.set_base_memory("Lives by the sea.", owner=owner)
 
 
 def opened(kind: str, folder: Path, day: int = 2) -> World:
