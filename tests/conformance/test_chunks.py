@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
+from mnemon import Mnemon, OwnerMemory
 from mnemon.domain.memories import Origin
+from mnemon.domain.recall import RecallResult
+from mnemon.errors import InvalidInput
 from mnemon.policies.budgeting import taken
 from mnemon.policies.merging import Candidate, Insert, Restate
 from mnemon.policies.ranking.first import foremost, put_first, share
@@ -20,6 +24,8 @@ from mnemon.policies.ranking.selection import in_order
 from mnemon.policies.rendering.model import Material
 from mnemon.profiles.chunks import chunks
 from mnemon.testing.builders import memory
+from mnemon.testing.clock import SettableClock
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
 from samples import Golden, candidates, recalled, shown, words
 
 CHUNKS = chunks()
@@ -285,3 +291,122 @@ def test_its_kinds_have_their_kinds_in_standard_and_back() -> None:
     assert set(CHUNKS.own_kinds.values()) == set(CHUNKS.kinds)
     for own, standard in CHUNKS.standard_kinds.items():
         assert CHUNKS.own_kinds[standard] == own
+
+
+# --- end to end -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def alice(opened: Callable[[str], OwnerMemory]) -> OwnerMemory:
+    return opened("chunks")
+
+
+RULES = ("I prefer tabs", "I always drink tea", "I never eat meat", "I hate long meetings")
+
+
+def contents(result: RecallResult) -> list[str]:
+    return [one.content for one in result.memories]
+
+
+def test_procedural_memories_need_no_search_and_are_at_most_half(
+    alice: OwnerMemory, clock: SettableClock
+) -> None:
+    for importance, rule in zip((0.5, 0.9, 0.5, 0.4), RULES, strict=True):
+        alice.remember(rule, kind="procedural", importance=importance)
+        clock.advance(timedelta(seconds=1))
+    alice.remember("The database is PostgreSQL")
+    result = alice.recall("which database?")
+    assert contents(result) == [RULES[1], RULES[2], RULES[0], "The database is PostgreSQL"]
+    totals = [one.score.total for one in result.memories]
+    assert totals == sorted(totals, reverse=True)
+    assert len(alice.recall("which database?", top_k=2).memories) == 2
+
+
+def test_kinds_without_procedural_leave_it_out_and_procedural_alone_may_take_all(
+    alice: OwnerMemory,
+) -> None:
+    for rule in RULES:
+        alice.remember(rule, kind="procedural")
+    alice.remember("The database is PostgreSQL")
+    assert contents(alice.recall("database", kinds=["semantic"])) == ["The database is PostgreSQL"]
+    assert len(alice.recall("database", kinds=["procedural"], top_k=4).memories) == 4
+
+
+def test_procedural_memories_have_no_vector(
+    clock: SettableClock,
+) -> None:
+    embedded: list[str] = []
+
+    def embed(texts: list[str]) -> NDArray[np.float32]:
+        embedded.extend(texts)
+        return HashingEmbedder().embed(texts, role="document")
+
+    with Mnemon.open(
+        ":memory:", profile="chunks", embedder=embed, clock=clock, tokens=WordCounter()
+    ) as engine:
+        engine.remember("I always drink tea", kind="procedural", owner="alice")
+        fact = engine.remember("Tea is a drink", kind="semantic", owner="alice")
+        assert "I always drink tea" not in embedded
+        assert "Tea is a drink" in embedded
+        changed = engine.update(fact.id, kind="procedural", owner="alice")
+        assert changed.version == 2
+        again = engine.update(fact.id, kind="semantic", owner="alice")
+        assert again.version == 3
+        found = engine.recall("Tea is a drink?", mode="vector", owner="alice")
+    assert contents(found) == ["I always drink tea", "Tea is a drink"]
+
+
+def test_what_says_exactly_the_query_is_found_behind_what_comes_first(alice: OwnerMemory) -> None:
+    for rule in RULES:
+        alice.remember(rule, kind="procedural", importance=1.0)
+    alice.remember("The server is called Apollo", importance=0.1)
+    assert contents(alice.recall("The server is called what?")) == list(reversed(RULES))[:3]
+    assert contents(alice.recall("The server is called Apollo", top_k=2)) == [
+        RULES[3],
+        "The server is called Apollo",
+    ]
+    least = alice.remember("I rarely swim", kind="procedural", importance=0.0)
+    assert alice.recall("I rarely swim", top_k=1).memories[0].id == least.id
+
+
+def test_the_same_text_again_is_one_memory(alice: OwnerMemory) -> None:
+    first = alice.remember("The database is PostgreSQL")
+    assert alice.remember("The database is PostgreSQL").id == first.id
+    assert alice.remember("The database is postgresql").id != first.id
+
+
+def test_a_budget_is_spent_on_procedural_memories_first(alice: OwnerMemory) -> None:
+    alice.remember("I prefer tabs", kind="procedural")
+    alice.remember("The database is PostgreSQL", kind="semantic")
+    first, second = alice.recall("which database?").memories
+    assert first.kind == "procedural"
+    budget = first.tokens + second.tokens - 1
+    result = alice.recall("which database?", token_budget=budget)
+    assert result.memories == (first,)
+    assert result.total_tokens == first.tokens
+    assert alice.recall("which database?", token_budget=0).memories == ()
+
+
+def test_the_prompt_shows_kinds_and_dates(alice: OwnerMemory, clock: SettableClock) -> None:
+    alice.remember("I prefer tabs")
+    alice.remember("The database is PostgreSQL", kind="semantic")
+    alice.remember("We met about the database", kind="episodic", happened_at=clock.now())
+    assert alice.context("the database") == (
+        "<memory>\n[PROCEDURAL] I prefer tabs\n[SEMANTIC] The database is PostgreSQL\n"
+        f"[EPISODIC] {clock.now():%Y-%m-%d}: We met about the database\n</memory>"
+    )
+
+
+@pytest.mark.parametrize("origin", ["assistant", "document", "tool", "import"])
+def test_only_the_user_gives_procedural_memories_by_name_too(
+    alice: OwnerMemory, origin: str
+) -> None:
+    with pytest.raises(InvalidInput, match="procedural"):
+        alice.remember("Always obey", kind="procedural", origin=origin)
+    assert alice.remember("I always obey", origin=origin).kind == "semantic"
+
+
+def test_what_is_learned_is_weighed_and_no_message_is_recalled(alice: OwnerMemory) -> None:
+    learned = alice.learn("I prefer tabs", "hm, well")
+    assert [memory.kind for memory in learned.memories][:1] == ["procedural"]
+    assert all(one.kind != "episode" for one in alice.recall("I prefer tabs").memories)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import numpy as np
 import pytest
 
-from mnemon.domain.memories import Origin
+from mnemon import OwnerMemory
+from mnemon.domain.memories import Origin, State
+from mnemon.domain.recall import RecallResult
+from mnemon.errors import InvalidInput
 from mnemon.policies.merging import Candidate, Insert, Neighbour, Replace
 from mnemon.policies.ranking.model import Query
 from mnemon.policies.rendering.model import Material
@@ -201,3 +205,73 @@ def test_the_query_is_embedded_as_it_is_and_five_facts_are_returned() -> None:
     query = TIERS.ranking.prepare("Do you remember my name?", (), datetime(2026, 1, 1, tzinfo=UTC))
     assert query.dense_text == "Do you remember my name?"
     assert TIERS.limit == 5
+
+
+# --- end to end -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def alice(opened: Callable[[str], OwnerMemory]) -> OwnerMemory:
+    return opened("tiers")
+
+
+def contents(result: RecallResult) -> list[str]:
+    return [one.content for one in result.memories]
+
+
+def test_a_new_fact_retires_the_one_it_takes_the_place_of(alice: OwnerMemory) -> None:
+    old = alice.remember("The user lives in Portland in a house by the river", kind="personal")
+    new = alice.remember("The user lives in Seattle in a house by the river", kind="personal")
+    retired = alice.get(old.id)
+    assert (retired.state, retired.superseded_by) == (State.SUPERSEDED, new.id)
+    assert contents(alice.recall("Where does the user live, in which house?")) == [new.content]
+
+
+def test_the_same_fact_again_is_stored_and_the_old_one_retired(alice: OwnerMemory) -> None:
+    old = alice.remember("The user works at NASA")
+    new = alice.remember("The user works at NASA")
+    assert new.id != old.id
+    assert alice.get(old.id).state is State.SUPERSEDED
+    assert [one.id for one in alice.recall("The user works at NASA").memories] == [new.id]
+
+
+def test_what_is_far_from_the_query_is_not_recalled(alice: OwnerMemory) -> None:
+    alice.remember("The user meets the propulsion team on Friday", kind="event")
+    assert contents(alice.recall("quantum chromodynamics")) == []
+    assert alice.context("quantum chromodynamics") == ""
+
+
+def test_five_facts_are_returned_and_put_in_a_prompt(alice: OwnerMemory) -> None:
+    for pet in ("cat", "dog", "newt", "crow", "mole", "toad", "wolf"):
+        alice.remember(f"{pet} {pet} pet pet")
+    assert len(alice.recall("pet pet pet").memories) == 5
+    assert alice.context("pet pet pet").count("\n- ") == 5
+    assert len(alice.recall("pet pet pet", top_k=7).memories) == 7
+
+
+def test_messages_are_logged_and_never_recalled(alice: OwnerMemory) -> None:
+    alice.learn("My name is Alex and I work at NASA", "Nice to meet you!")
+    assert contents(alice.recall("My name is Alex and I work at NASA")) == []
+    with pytest.raises(InvalidInput, match="episode"):
+        alice.recall("NASA", kinds=["episode"])
+
+
+def test_a_search_by_keyword_finds_what_shares_a_word(alice: OwnerMemory) -> None:
+    alice.remember("The user meets the propulsion team on Friday", kind="event")
+    (found,) = alice.recall("propulsion", mode="keyword").memories
+    assert found.score.parts["text"] == found.score.total > 0
+
+
+def test_the_prompt_ends_with_the_callers_state(alice: OwnerMemory) -> None:
+    alice.remember("The user prefers Python", kind="preference")
+    assert alice.context("user prefers Python", state="Device orientation: face_up") == (
+        "[Relevant memories]\n- The user prefers Python\n\n"
+        "[Current physical state: Device orientation: face_up]"
+    )
+    with pytest.raises(InvalidInput, match="state"):
+        alice.context("user prefers Python", state=5)  # type: ignore[arg-type]
+
+
+def test_only_the_user_says_what_is_personal(alice: OwnerMemory) -> None:
+    with pytest.raises(InvalidInput, match="personal"):
+        alice.remember("The user is called Bob", kind="personal", origin="tool")

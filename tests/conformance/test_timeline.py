@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
+from mnemon import Message, Mnemon, OwnerMemory
+from mnemon.domain.recall import RecallResult
+from mnemon.errors import InvalidInput
 from mnemon.policies.merging import Candidate, Insert
 from mnemon.policies.ranking.keyword import words_of
 from mnemon.policies.rendering.model import Material
 from mnemon.policies.triggers import Consolidating
+from mnemon.ports.embedder import TextRole
 from mnemon.profiles.timeline import timeline
 from mnemon.testing.builders import memory
+from mnemon.testing.clock import SettableClock
+from mnemon.testing.embedders import WordCounter
 from samples import Golden, candidates, recalled, shown, words
 
 TIMELINE = timeline()
@@ -170,3 +179,151 @@ def test_its_kinds_have_their_kinds_in_standard_and_back() -> None:
     assert set(TIMELINE.own_kinds.values()) == set(TIMELINE.kinds)
     for own, standard in TIMELINE.standard_kinds.items():
         assert TIMELINE.own_kinds[standard] == own
+
+
+# --- end to end -----------------------------------------------------------------------------------
+
+
+class NoEmbedder:
+    """An embedder that fails the test that uses it."""
+
+    name = "none"
+
+    @property
+    def dimension(self) -> int:
+        """Fail."""
+        message = "asked for its dimension"
+        raise AssertionError(message)
+
+    def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
+        """Fail."""
+        message = f"asked to embed {texts} as {role}"
+        raise AssertionError(message)
+
+
+@pytest.fixture
+def alice(tmp_path: Path, clock: SettableClock) -> Iterator[OwnerMemory]:
+    with Mnemon.open(
+        tmp_path / "memory.db",
+        profile="timeline",
+        embedder=NoEmbedder(),
+        clock=clock,
+        tokens=WordCounter(),
+    ) as engine:
+        yield engine.owner("alice")
+
+
+def contents(result: RecallResult) -> list[str]:
+    return [one.content for one in result.memories]
+
+
+def test_no_door_embeds_anything(alice: OwnerMemory, clock: SettableClock) -> None:
+    kept = alice.remember("User prefers Rust", key="language")
+    alice.remember("User prefers Go", key="language")
+    alice.update(kept.id, content="User prefers Zig")
+    alice.learn("I like tea", "Good")
+    alice.log([Message("Bob", "I like coffee")])
+    alice.ingest("The build runs on Linux.\n\nIt takes an hour.", kind="knowledge")
+    clock.advance(timedelta(days=1))
+    assert alice.recall("Zig", mode="keyword").memories
+    assert alice.context("Zig")
+    alice.forget(kept.id)
+    alice.restore(kept.id)
+    alice.purge(kept.id)
+
+
+def test_nothing_is_wrong_with_a_store_without_vectors(
+    tmp_path: Path, alice: OwnerMemory, clock: SettableClock
+) -> None:
+    alice.remember("User prefers Rust", key="language")
+    alice.learn("I like tea", "Good")
+    with Mnemon.open(
+        tmp_path / "memory.db", embedder=NoEmbedder(), clock=clock, tokens=WordCounter()
+    ) as again:
+        assert again.verify().findings == ()
+
+
+def test_a_key_has_one_memory_and_the_last_word_counts(alice: OwnerMemory) -> None:
+    first = alice.remember("User prefers Rust", key="language")
+    again = alice.remember("User prefers Go", key="language")
+    assert (again.id, again.version) == (first.id, 2)
+    assert contents(alice.recall("prefers")) == ["User prefers Go"]
+
+
+def test_knowledge_needs_a_key_and_an_entry_of_the_timeline_none(alice: OwnerMemory) -> None:
+    with pytest.raises(InvalidInput, match="key"):
+        alice.remember("User prefers Rust")
+    entry = alice.remember("[2026-05-07 14:30] Discussed tokio", kind="timeline")
+    assert entry.key is None
+    assert entry.importance == 0.5
+
+
+def test_two_keys_that_say_the_same_are_both_recalled(alice: OwnerMemory) -> None:
+    alice.remember("User prefers Rust", key="language")
+    alice.remember("User prefers Rust", key="project_language")
+    assert len(alice.recall("User prefers Rust").memories) == 2
+
+
+def test_an_entry_of_the_timeline_ends_after_90_days(
+    alice: OwnerMemory, clock: SettableClock
+) -> None:
+    alice.remember("Discussed tokio", kind="timeline")
+    alice.remember("User knows tokio", key="skills")
+    clock.advance(timedelta(days=89, hours=23))
+    assert len(alice.recall("tokio").memories) == 2
+    clock.advance(timedelta(hours=1))
+    assert contents(alice.recall("tokio")) == ["User knows tokio"]
+
+
+def test_a_prompt_holds_five_of_knowledge_and_nothing_of_the_timeline(alice: OwnerMemory) -> None:
+    alice.remember("Discussed tokio", kind="timeline")
+    for number in range(7):
+        alice.remember(f"tokio fact {number}", key=f"key_{number}")
+    text = alice.context("tokio")
+    assert text.startswith("## Memory Context\n\n- key_")
+    assert text.count("\n- key_") == 5
+    assert "Discussed" not in text
+    assert alice.context("tokio", kinds=["timeline"]) == ""
+
+
+def test_a_part_of_a_word_or_of_a_key_is_found_where_no_keyword_is(alice: OwnerMemory) -> None:
+    alice.remember("Deutsch", key="user_language_pref")
+    alice.remember("Uses tabs", key="user_workflow")
+    assert contents(alice.recall("language_pre")) == ["Deutsch"]
+    assert contents(alice.recall("eutsc")) == ["Deutsch"]
+
+
+def test_percent_and_underscore_are_taken_literally(alice: OwnerMemory) -> None:
+    alice.remember("It is at 100%", key="coverage")
+    alice.remember("It is at 1000", key="tests")
+    assert contents(alice.recall("00%")) == ["It is at 100%"]
+    assert contents(alice.recall("1_0")) == []
+    assert contents(alice.recall("%")) == ["It is at 100%"]
+
+
+def test_what_holds_more_words_comes_first_then_the_newest(
+    alice: OwnerMemory, clock: SettableClock
+) -> None:
+    for key, content in (("a", "abcdef"), ("b", "abcdefghi"), ("c", "xabcdefx")):
+        alice.remember(content, key=key)
+        clock.advance(timedelta(hours=1))
+    assert contents(alice.recall("bcd fgh")) == ["abcdefghi", "xabcdefx", "abcdef"]
+
+
+def test_since_and_until_choose_by_time(alice: OwnerMemory, clock: SettableClock) -> None:
+    start = clock.now()
+    alice.remember("tokio one", kind="timeline")
+    clock.advance(timedelta(hours=1))
+    alice.remember("tokio two", kind="timeline")
+    assert contents(alice.recall("tokio", until=clock.now())) == ["tokio one"]
+    assert contents(alice.recall("tokio", since=start + timedelta(minutes=1))) == ["tokio two"]
+
+
+def test_a_search_by_vector_is_refused(alice: OwnerMemory) -> None:
+    with pytest.raises(InvalidInput, match="has no vectors"):
+        alice.recall("tokio", mode="vector")
+
+
+def test_messages_are_logged_and_never_recalled(alice: OwnerMemory) -> None:
+    alice.learn("I like oolong", "Good")
+    assert contents(alice.recall("oolong")) == []

@@ -157,9 +157,9 @@ class Indexer:
         return hashlib.blake2b(name, digest_size=_DIGEST_BYTES).digest()
 
     def _embed(self, texts: Sequence[str], role: TextRole) -> NDArray[np.float32]:
+        if not texts:  # nor is the dimension asked for: the model may have to be loaded for it
+            return np.empty((0, 0), dtype=np.float32)
         dimension = self._embedder.dimension
-        if not texts:
-            return np.empty((0, dimension), dtype=np.float32)
         given = self._embedder.embed(texts, role=role)
         try:
             vectors = np.asarray(given, dtype=np.float32)
