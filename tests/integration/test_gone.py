@@ -134,10 +134,9 @@ def deciphered(store: SqliteStore, path: Path, owner_id: str) -> list[str]:
     with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
         for number, name in connection.execute("SELECT number, name FROM participants"):
             texts += [] if name is None else [sealing.open(name, f"participant:{number}", "name")]
-        for table, fields in SEALED.items():
-            for field in set(fields) & {"content", "key", "summary", "tags"}:
-                if table != "items":
-                    texts += _fields(connection, sealing, table, field)
+        for table in ("messages", "message_versions", "memories", "versions"):
+            for field in set(SEALED[table]) & {"content", "key", "summary", "tags"}:
+                texts += _fields(connection, sealing, table, field)
         for number, record, details in connection.execute(
             "SELECT number, hex(record_id), details FROM events WHERE details IS NOT NULL"
         ):

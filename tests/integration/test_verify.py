@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from mnemon import Message, Mnemon, OwnerMemory
 from mnemon.adapters.crypto.plain import PlainCipher
 from mnemon.domain.memories import Memory
+from mnemon.domain.messages import Role
 from mnemon.errors import InvalidInput, MnemonError
 from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
@@ -43,7 +44,8 @@ def live(alice: OwnerMemory) -> None:
     """Do everything that there is to do."""
     for number in range(4):
         alice.learn(f"I like number {number}. The sky is blue.", "I see, thanks.")
-    alice.log([Message("Bob", "The gate code is 99-12."), Message("Eve", "Right.")], session="s")
+    gate = Message("Bob", "The gate code is 99-12.", external_id="m1")
+    alice.log([gate, Message("Eve", "Right.")], session="s")
     alice.remember("Lives in Oslo", key="home", tags=["a", "b"], session="s")
     alice.remember("Lives in Bergen", key="home")
     alice.remember("Works at NASA", tags=["work"], happened_at=datetime(2025, 5, 5, tzinfo=UTC))
@@ -108,11 +110,15 @@ class Damage(NamedTuple):
 
 NAMES = {
     "@ONE": "owner_id = 1 AND item = (SELECT min(item) FROM memories WHERE owner_id = 1)",
+    "@NAMED": "owner_id = 1 AND external_id IS NOT NULL",
     "@ITEM": "(SELECT min(item) FROM memories WHERE owner_id = 1 AND valid_to IS NULL)",
 }
 """What stands for a memory of the first owner, and for an item of it."""
 
 DAMAGE = {
+    "a message has another digest of the caller's id": Damage(
+        "key", "UPDATE messages SET external_digest = zeroblob(16) WHERE @NAMED"
+    ),
     "a vector is missing": Damage("vector", "UPDATE passages SET vector = NULL WHERE @ONE"),
     "a vector is too short": Damage(
         "vector", "UPDATE passages SET vector = substr(vector, 3) WHERE @ONE"
@@ -309,6 +315,30 @@ def test_a_row_put_back_from_an_older_version_does_not_open(tmp_path: Path) -> N
     plant(path, "UPDATE memories SET content = (SELECT content FROM versions)")
     with again(path) as memory:
         assert [each.kind for each in memory.verify().findings] == ["sealed"]
+
+
+def test_a_callers_id_that_does_not_open_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "encrypted" / "memory.db"
+    told = [
+        Message("Bob", "I like tea.", Role.USER, external_id="m1"),
+        Message("Bob", "I like rum.", Role.USER, external_id="m2"),
+    ]
+    with again(path) as memory:
+        memory.log(told, owner="alice")
+    plant(
+        path,
+        "UPDATE messages AS m SET external_id ="
+        " (SELECT o.external_id FROM messages AS o WHERE o.id <> m.id)",
+        "UPDATE memories AS m SET sources ="
+        " CAST(substr(sources, 1, length(sources) - 1) || x'00' AS BLOB)",
+    )
+    with again(path) as memory:
+        findings = memory.verify().findings
+        assert {each.kind for each in findings} == {"sealed"}
+        assert {each.detail for each in findings} == {
+            "the caller's id of it does not open",
+            "its sources do not open",
+        }
 
 
 def test_a_base_memory_that_does_not_open_is_found(tmp_path: Path) -> None:

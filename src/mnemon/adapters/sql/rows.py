@@ -34,6 +34,9 @@ MEMORY_COLUMNS = (
 
 _MESSAGE, _MEMORY = 0, 1
 
+_PackedSource = tuple[bytes, int, bytes | None]
+"""Packed id, which of the two above, the caller's id sealed."""
+
 _BASE_MEMORY = "base_memory"
 """What stands for its id; no memory's or message's can be like it."""
 
@@ -67,7 +70,7 @@ def memory_row(
         micros_or_none(memory.expires_at),
         pack_id(memory.superseded_by, "superseded_by") if memory.superseded_by else None,
         session,
-        pack_sources(memory.sources),
+        pack_sources(sealing, memory.sources),
         int(memory.compressed),
         memory.kept_kind,
         *valid,
@@ -104,7 +107,7 @@ def memory_of(sealing: Sealing, row: Row) -> Memory:
         expires_at=instant_or_none(row[17]),
         superseded_by=unpack_id(row[18]) if row[18] else None,
         session_id=row[25],
-        sources=unpack_sources(row[20]),
+        sources=unpack_sources(sealing, row[20]),
         compressed=bool(row[21]),
         kept_kind=row[22],
     )
@@ -119,32 +122,66 @@ def _sealed_tags(sealing: Sealing, memory: Memory) -> bytes | None:
     return _sealed(sealing, text, memory, "tags")
 
 
-def pack_sources(sources: Sequence[Source]) -> bytes | None:
-    """Return sources in one value; None without any.
+def pack_sources(sealing: Sealing, sources: Sequence[Source]) -> bytes | None:
+    """Return sources in one value, the callers' ids in it sealed; None without any.
 
     Raises:
         InvalidInput: An id is not a UUID.
     """
-    if not sources:
-        return None
-    return msgspec.msgpack.encode(
-        [
-            (pack_id(s.id, "sources"), _MEMORY if s.of == "memory" else _MESSAGE, s.external_id)
-            for s in sources
-        ]
-    )
+    return _packed([_packed_source(sealing, source) for source in sources])
 
 
-def unpack_sources(packed: bytes | None) -> tuple[Source, ...]:
+def unpack_sources(sealing: Sealing, packed: bytes | None) -> tuple[Source, ...]:
     """Return the sources of a value of `pack_sources`."""
-    if not packed:
-        return ()
     return tuple(
-        Source(unpack_id(record), "memory" if of == _MEMORY else "message", external_id)
-        for record, of, external_id in msgspec.msgpack.decode(
-            packed, type=list[tuple[bytes, int, str | None]]
+        Source(
+            unpack_id(record),
+            "memory" if of == _MEMORY else "message",
+            open_external(sealing, record, sealed),
         )
+        for record, of, sealed in _unpacked(packed)
     )
+
+
+def source_ids(packed: bytes | None) -> list[bytes]:
+    """Return the packed ids of the sources of a value of `pack_sources`, and open nothing."""
+    return [record for record, _, _ in _unpacked(packed)]
+
+
+def sources_without(packed: bytes, gone: frozenset[bytes]) -> bytes | None:
+    """Return a value of `pack_sources` without the sources of these packed ids."""
+    return _packed([source for source in _unpacked(packed) if source[0] not in gone])
+
+
+def _packed(sources: Sequence[_PackedSource]) -> bytes | None:
+    return msgspec.msgpack.encode(sources) if sources else None
+
+
+def _unpacked(packed: bytes | None) -> list[_PackedSource]:
+    return msgspec.msgpack.decode(packed, type=list[_PackedSource]) if packed else []
+
+
+def _packed_source(sealing: Sealing, source: Source) -> _PackedSource:
+    record = pack_id(source.id, "sources")
+    of = _MEMORY if source.of == "memory" else _MESSAGE
+    return record, of, seal_external(sealing, record, source.external_id)
+
+
+def seal_external(sealing: Sealing, packed_id: bytes, external_id: str | None) -> bytes | None:
+    """Return the caller's id of a message, sealed."""
+    if external_id is None:
+        return None
+    return sealing.seal(external_id, unpack_id(packed_id), "external_id")
+
+
+def open_external(sealing: Sealing, packed_id: bytes, sealed: bytes | None) -> str | None:
+    """Return the caller's id of a message."""
+    return None if sealed is None else sealing.open(sealed, unpack_id(packed_id), "external_id")
+
+
+def external_digest(sealing: Sealing, external_id: str | None) -> bytes | None:
+    """Return by what a message is found that has the caller's id."""
+    return None if external_id is None else sealing.digest("external", external_id)
 
 
 def seal_base_memory(sealing: Sealing, content: str, version: int) -> bytes:
@@ -165,7 +202,7 @@ def base_memory_of(sealing: Sealing, row: Row) -> BaseMemory:
         version=version,
         valid_from=instant(valid_from),
         valid_to=instant_or_none(valid_to),
-        sources=unpack_sources(sources),
+        sources=unpack_sources(sealing, sources),
     )
 
 
@@ -173,7 +210,7 @@ def message_of(sealing: Sealing, row: Row, names: dict[int, str | None]) -> Mess
     """Return the message of a row.
 
     Args:
-        row: Id, version, sequence, external id, time, content, session's name, speaker's
+        row: Id, version, sequence, sealed external id, time, content, session's name, speaker's
             number, sealed name, role.
         names: The names of speakers opened so far; the row's is added.
     """
@@ -186,7 +223,7 @@ def message_of(sealing: Sealing, row: Row, names: dict[int, str | None]) -> Mess
         content=sealing.open(content, record, "content", version),
         role=Role(role),
         at=instant(at),
-        external_id=None if external_id is None else external_id.decode(),
+        external_id=open_external(sealing, packed, external_id),
         id=record,
         session_id=session,
         sequence=sequence,

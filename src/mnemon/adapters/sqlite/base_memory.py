@@ -38,7 +38,7 @@ class BaseMemoryChanges(Changes):
                     self._owner,
                     version,
                     seal_base_memory(self._sealing, content, version),
-                    pack_sources(sources),
+                    pack_sources(self._sealing, sources),
                     since,
                 ),
             )

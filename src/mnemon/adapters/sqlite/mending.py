@@ -115,6 +115,14 @@ class _Mender:
     def _memories(self, examined: Examined) -> None:
         scan, number = examined.scan(), self._owner.number
         self._connection.run_many(
+            "UPDATE OR IGNORE messages SET external_digest = ? WHERE owner_id = ? AND id = ?",
+            [
+                (digest, number, packed)
+                for packed, _, digest in [*examined.external_ids()]
+                if digest
+            ],
+        )
+        self._connection.run_many(
             "UPDATE OR IGNORE memories SET key_digest = ? WHERE owner_id = ? AND id = ?",
             [(digest, number, packed) for packed, digest in scan.keys.items()],
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from mnemon.adapters.sql.entries import ItemFacts, checked, facts_of_message
-from mnemon.adapters.sql.rows import seal_name, speaker_digest
+from mnemon.adapters.sql.rows import external_digest, seal_external, seal_name, speaker_digest
 from mnemon.adapters.sql.values import find_id, find_ids, micros
 from mnemon.adapters.sqlite.changes import CLOSE_ITEM, Changes
 from mnemon.errors import Conflict, NotFound
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 _INSERT_MESSAGE = (
     "INSERT INTO messages (owner_id, id, number, version, item, session, sequence, speaker,"
-    " external_id, at, content, valid_from)"
-    " VALUES (?1, ?2, ?3, ?4, ?3, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
+    " external_id, external_digest, at, content, valid_from)"
+    " VALUES (?1, ?2, ?3, ?4, ?3, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
 )
 
 
@@ -161,7 +161,6 @@ class MessageChanges(Changes):
         return packed, row
 
     def _message_row(self, message: Message, item: int, facts: ItemFacts) -> tuple[object, ...]:
-        external = None if message.external_id is None else message.external_id.encode()
         return (
             self._owner,
             facts.record_id,
@@ -170,7 +169,8 @@ class MessageChanges(Changes):
             facts.session,
             facts.sequence,
             facts.speaker,
-            external,
+            seal_external(self._sealing, facts.record_id, message.external_id),
+            external_digest(self._sealing, message.external_id),
             facts.at,
             self._sealing.seal(message.content, message.id, "content", message.version),
             facts.valid_from,

@@ -156,16 +156,17 @@ class MessageRecords:
         """See the port."""
         if not ids:
             return set()
+        digests = {self._sealing.digest("external", id_): id_ for id_ in ids}
         rows = self._connection.rows(
-            "SELECT m.external_id FROM carray(?) AS w CROSS JOIN messages AS m"
-            " ON m.owner_id = ? AND m.session = ? AND m.external_id = w.value",
+            "SELECT m.external_digest FROM carray(?) AS w CROSS JOIN messages AS m"
+            " ON m.owner_id = ? AND m.session = ? AND m.external_digest = w.value",
             (
-                apsw.carray(tuple(id_.encode() for id_ in ids)),
+                apsw.carray(tuple(digests)),
                 self._owner,
                 self.session_number(session_id),
             ),
         )
-        return {row[0].decode() for row in rows}
+        return {digests[digest] for (digest,) in rows}
 
     def sessions(self) -> list[Session]:
         """See the port."""

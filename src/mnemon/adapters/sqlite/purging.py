@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from mnemon.adapters.sql.rows import pack_sources, unpack_sources
-from mnemon.adapters.sql.values import find_id, find_ids, pack_id
+from mnemon.adapters.sql.rows import sources_without
+from mnemon.adapters.sql.values import find_ids, pack_id
 from mnemon.adapters.sqlite.message_changes import MessageChanges
 from mnemon.errors import InvalidInput, NotFound
 
@@ -178,12 +178,11 @@ class Purging(MessageChanges):
                 (self._owner,),
             )
             for row, packed in rows:
-                sources = unpack_sources(packed)
-                left = [source for source in sources if find_id(source.id) not in gone]
-                if len(left) < len(sources):
+                left = sources_without(packed, gone)
+                if left != packed:
                     self._connection.run(
                         f"UPDATE {table} SET sources = ? WHERE owner_id = ? AND rowid = ?",
-                        (pack_sources(left), self._owner, row),
+                        (left, self._owner, row),
                     )
 
     def finish(self) -> None:

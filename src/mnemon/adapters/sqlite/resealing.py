@@ -12,11 +12,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mnemon.adapters.sql.rows import (
+    external_digest,
     open_base_memory,
+    open_external,
     open_name,
+    pack_sources,
     seal_base_memory,
+    seal_external,
     seal_name,
     speaker_digest,
+    unpack_sources,
 )
 from mnemon.adapters.sql.values import unpack_id
 from mnemon.adapters.sqlite.owner_row import stored_dimension
@@ -33,7 +38,7 @@ if TYPE_CHECKING:
 
 SEALED = {
     "participants": ("name", "digest"),
-    "messages": ("content",),
+    "messages": ("content", "external_id", "external_digest"),
     "message_versions": ("content",),
     "memories": ("key", "key_digest", "content", "summary", "tags"),
     "versions": ("key", "content", "summary", "tags"),
@@ -76,8 +81,11 @@ class Resealer:
         names = self._participants()
         for table in ("messages", "message_versions"):
             self._messages(table, names, entry)
+        self._external_ids()
         for table in ("memories", "versions"):
             self._memories(table, entry)
+        for table in ("memories", "versions", "base_memories"):
+            self._sources(table)
         self._events()
         self._base_memory()
         self._vectors()
@@ -111,6 +119,31 @@ class Resealer:
                 self._know(entry(content, names[speaker]))
                 changed.append((self._new.seal(content, record, "content", version), row))
             self._connection.run_many(f"UPDATE {table} SET content = ? WHERE rowid = ?", changed)
+
+    def _external_ids(self) -> None:
+        for rows in self._rows("messages", "rowid, id, external_id"):
+            opened = [
+                (row, id_, open_external(self._old, id_, sealed)) for row, id_, sealed in rows
+            ]
+            self._connection.run_many(
+                "UPDATE messages SET external_id = ?, external_digest = ? WHERE rowid = ?",
+                [
+                    (seal_external(self._new, id_, name), external_digest(self._new, name), row)
+                    for row, id_, name in opened
+                    if name is not None
+                ],
+            )
+
+    def _sources(self, table: str) -> None:
+        for rows in self._rows(table, "rowid, sources"):
+            self._connection.run_many(
+                f"UPDATE {table} SET sources = ? WHERE rowid = ?",
+                [
+                    (pack_sources(self._new, unpack_sources(self._old, packed)), row)
+                    for row, packed in rows
+                    if packed is not None
+                ],
+            )
 
     def _memories(self, table: str, entry: Entries) -> None:
         for rows in self._rows(table, f"rowid, id, version, {', '.join(_FIELDS)}"):

@@ -73,9 +73,9 @@ CREATE TABLE participants (
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX participants_digest ON participants (owner_id, digest);
 
--- number: the item of the first version, which is the order of storing. content: sealed.
--- valid_to: set where the message was forgotten. The marks and the lease are the queue of what
--- is still to be done with a message.
+-- number: the item of the first version, which is the order of storing. external_id, content:
+-- sealed. external_digest: of the former. valid_to: set where the message was forgotten. The marks
+-- and the lease are the queue of what is still to be done with a message.
 CREATE TABLE messages (
   owner_id INTEGER NOT NULL,
   id BLOB NOT NULL,
@@ -86,6 +86,7 @@ CREATE TABLE messages (
   sequence INTEGER NOT NULL,
   speaker INTEGER NOT NULL,
   external_id BLOB,
+  external_digest BLOB,
   at INTEGER NOT NULL,
   content BLOB NOT NULL,
   valid_from INTEGER NOT NULL,
@@ -99,8 +100,8 @@ CREATE TABLE messages (
 ) STRICT;
 CREATE UNIQUE INDEX messages_number ON messages (owner_id, number);
 CREATE UNIQUE INDEX messages_sequence ON messages (owner_id, session, sequence);
-CREATE UNIQUE INDEX messages_external ON messages (owner_id, session, external_id)
-  WHERE external_id IS NOT NULL;
+CREATE UNIQUE INDEX messages_external ON messages (owner_id, session, external_digest)
+  WHERE external_digest IS NOT NULL;
 CREATE INDEX messages_forgotten ON messages (owner_id, session) WHERE valid_to IS NOT NULL;
 
 CREATE TABLE message_versions (
@@ -117,7 +118,8 @@ CREATE TABLE message_versions (
 ) STRICT;
 
 -- The record as it is now; its older versions stand in the next table. key, content, summary,
--- tags: sealed. valid_to: set while the memory is not active. sources: packed. changed: the
+-- tags: sealed. valid_to: set while the memory is not active. sources: packed, the callers' ids
+-- in it sealed. changed: the
 -- owner's revision after the transaction that last changed the row. kept_kind: the
 -- "profile:kind" of before a change of profile.
 CREATE TABLE memories (

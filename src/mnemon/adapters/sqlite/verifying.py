@@ -14,12 +14,15 @@ import numpy as np
 from mnemon.adapters.sql.entries import passage_rows, term_rows
 from mnemon.adapters.sql.rows import (
     MEMORY_COLUMNS,
+    external_digest,
     open_base_memory,
+    open_external,
+    source_ids,
     speaker_digest,
     unpack_sources,
 )
 from mnemon.adapters.sql.sealing import Sealing
-from mnemon.adapters.sql.values import pack_id, unpack_id
+from mnemon.adapters.sql.values import unpack_id
 from mnemon.adapters.sqlite.checks import CHECKS
 from mnemon.adapters.sqlite.erasing import OWNED
 from mnemon.adapters.sqlite.owner_row import read_owner, stored_dimension
@@ -98,7 +101,8 @@ class Examined:
             for check in CHECKS
             for (id_,) in self._connection.rows(check.find, self._me)
         ]
-        return [*found, *self._speakers(), *self._memories(), *self._events(), *self._base_memory()]
+        found += [*self._speakers(), *self._external_ids(), *self._memories()]
+        return [*found, *self._events(), *self._base_memory()]
 
     def texts(self) -> list[StoredText]:
         """See the port."""
@@ -152,6 +156,31 @@ class Examined:
             elif digest != speaker_digest(self._sealing, names[number], role):
                 yield self._finding("speaker", None, f"speaker {number} can't be found by name")
 
+    def external_ids(self) -> Iterator[tuple[bytes, bytes | None, bytes | None]]:
+        """Yield ids of messages, the digest of the caller's id, and what it should be.
+
+        That is None where the caller's id does not open.
+        """
+        for packed, sealed, digest in self._connection.rows(
+            "SELECT id, external_id, external_digest FROM messages"
+            " WHERE owner_id = ? AND external_id IS NOT NULL",
+            self._me,
+        ):
+            try:
+                name = open_external(self._sealing, packed, sealed)
+            except (StoreDamaged, UnicodeDecodeError):
+                name = None
+            yield packed, digest, external_digest(self._sealing, name)
+
+    def _external_ids(self) -> Iterator[Finding]:
+        for packed, stored, digest in self.external_ids():
+            if digest is None:
+                detail = "the caller's id of it does not open"
+                yield self._finding("sealed", unpack_id(packed), detail)
+            elif digest != stored:
+                detail = "it can't be found by the caller's id of it"
+                yield self._finding("key", unpack_id(packed), detail)
+
     def _memories(self) -> Iterator[Finding]:
         scan = self.scan()
         yield from scan.sealed
@@ -174,7 +203,7 @@ class Examined:
             for tag in _tags(opened["tags"]):
                 scan.tags.add((self._sealing.digest("tag", tag), row[2]))
             if newest.get(row[0]) == row[1]:
-                scan.derived |= {(pack_id(s.id), row[0]) for s in unpack_sources(row[20])}
+                scan.derived |= {(source, row[0]) for source in source_ids(row[20])}
                 key = opened["key"]
                 if (key is None) == (row[_SEALED["key"]] is None):
                     scan.keys[row[0]] = None if key is None else self._sealing.digest("key", key)
@@ -182,6 +211,10 @@ class Examined:
 
     def _opened_fields(self, row: Sequence[Any], scan: Scan) -> dict[str, str | None]:
         record, version, item = unpack_id(row[0]), row[1], row[2]
+        try:
+            unpack_sources(self._sealing, row[20])
+        except (StoreDamaged, UnicodeDecodeError):
+            scan.sealed.append(self._finding("sealed", record, "its sources do not open"))
         opened = {f: self._opened(row[n], record, f, version) for f, n in _SEALED.items()}
         for name, place in _SEALED.items():
             if row[place] is not None and opened[name] is None:
