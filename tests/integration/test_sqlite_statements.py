@@ -86,6 +86,8 @@ def _write_everything(tx: Transaction) -> None:
     tx.set_base_memory("a", sources=source, at=at(1))
     tx.reword_base_memory({1: "b"})
     tx.purge([record_id(3), record_id(13)])
+    tx.log("s2", [(message(14, sequence=1), own)])
+    tx.remove_sessions(["s2"])
     tx.set_strengths([record_id(1)], [0.1])
 
 

@@ -357,6 +357,17 @@ def test_a_base_memory_that_does_not_open_is_found(tmp_path: Path) -> None:
         assert (found.kind, found.owner_id, found.repaired) == ("sealed", "alice", False)
 
 
+def test_after_sessions_were_removed_nothing_is_wrong(path: Path) -> None:
+    with again(path) as memory:
+        sessions = [each.id for each in memory.sessions(owner="alice")]
+        for some in (sessions[:1], sessions):
+            with memory._parts.store.write("alice") as tx:
+                tx.remove_sessions(some)
+            assert memory.verify().findings == ()
+        assert memory.list(owner="alice").total > 2
+        assert memory.messages(sessions[0], owner="alice") == ()
+
+
 def test_an_import_and_what_an_erased_owner_leaves_are_as_they_must_be(path: Path) -> None:
     with again(path) as memory:
         memory.import_(list(memory.export(owner="alice")), owner="carol")

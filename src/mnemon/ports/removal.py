@@ -55,7 +55,16 @@ class Removal(Protocol):
 
         All versions go, with index entries, tags, events, and links from or to them. Other
         memories lose them as a source and as what superseded them. A session no longer counts
-        them, but gives their places to no other message. Ids that are not there are left out.
+        them, but gives their places to no other message. Who has said nothing else is no longer
+        a participant. Ids that are not there are left out.
+        """
+        ...
+
+    def remove_sessions(self, ids: Sequence[str]) -> None:
+        """Remove conversations with all their messages, as `purge` does.
+
+        Memories outlive them, in no session. A conversation logged under such an id later is
+        another. Ids that are not there are left out.
         """
         ...
 

@@ -211,6 +211,16 @@ class StoreMachine(RuleBasedStateMachine):
 
         self._write(owner, write)
 
+    @rule(
+        owner=some.owners,
+        sessions=st.lists(st.sampled_from((*some.SESSIONS, "s3")), min_size=1, max_size=2),
+        turn=st.integers(0, 3),
+    )
+    def remove_sessions(self, owner: str, sessions: Sequence[str], turn: int) -> None:
+        """Remove conversations, one time in four."""
+        if not turn:
+            self._write(owner, lambda tx: tx.remove_sessions(sessions))
+
     @rule(owner=some.owners, at_=some.times, readmitted=st.booleans())
     def erase(self, owner: str, at_: Any, *, readmitted: bool) -> None:
         """Erase an owner, or let one who was erased come back."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -98,6 +99,90 @@ class RemovalContract:
             tx.purge([record_id(11)])
         with store.read("alice") as snapshot:
             assert snapshot.sessions() == []
+
+    def test_who_has_said_nothing_else_is_no_longer_a_participant(self, store: Store) -> None:
+        speakers = ("Ann", "Bob", "Ann", "Cid")
+        said = [message(n, sequence=n, speaker=who) for n, who in enumerate(speakers, start=1)]
+        with store.write("alice") as tx:
+            tx.log("s1", [(each, short_entry("x")) for each in said])
+            other = message(4, sequence=4, speaker="Dan", version=2)
+            tx.revise_message(other, short_entry("y"), at(20))
+        with store.write("alice") as tx:
+            tx.purge([record_id(2), record_id(1)])
+        with store.read("alice") as snapshot:
+            assert [one.name for one in snapshot.participants()] == ["Ann", "Cid", "Dan"]
+        with store.write("alice") as tx:
+            tx.purge([record_id(4), record_id(3)])
+            assert tx.participants() == []
+            tx.log("s1", [(message(5, sequence=5, speaker="Bob"), short_entry("x"))])
+            assert [one.name for one in tx.participants()] == ["Bob"]
+
+    def test_a_removed_session_is_gone_with_its_messages(self, store: Store) -> None:
+        _fill(store)
+        _fill(store, "bob")
+        with store.write("alice") as tx:
+            kept = message(21, "other", sequence=1, session_id="s2", speaker="Bob")
+            tx.log("s2", [(kept, short_entry("new"))])
+            tx.remove_sessions(["s1", "s3", "s1"])
+        with store.read("alice") as snapshot:
+            assert [one.id for one in snapshot.sessions()] == ["s2"]
+            assert [one.id for one in snapshot.messages()] == [record_id(21)]
+            assert snapshot.wordings([record_id(12)]) == {}
+            assert [one.name for one in snapshot.participants()] == ["Bob"]
+            assert _words(snapshot) == {"tea", "cup", "new"}
+            (first,) = snapshot.memories([record_id(1)])
+            assert first.sources == ()
+        with store.read("bob") as snapshot:
+            assert [one.id for one in snapshot.sessions()] == ["s1"]
+            assert _words(snapshot) == {"tea", "cup", "said", "less", "11", "12", "13"}
+
+    def test_memories_outlive_their_session(self, store: Store) -> None:
+        _fill(store)
+        with store.write("alice") as tx:
+            source = (Source(record_id(1), "memory"), Source(record_id(12)))
+            both = memory(3, "pot", session_id="s1", sources=source)
+            tx.insert(
+                [(both, short_entry("pot", 1)), (memory(4, session_id="s2"), short_entry(""))]
+            )
+            new = replace(both, content="new", version=2, updated_at=at(30))
+            tx.revise(new, short_entry("new", 1))
+        with store.write("alice") as tx:
+            tx.remove_sessions(["s1", "s2"])
+            assert [one.session_id for one in tx.memories([record_id(3), record_id(4)])] == [
+                None,
+                None,
+            ]
+        with store.read("alice") as snapshot:
+            history = snapshot.history(record_id(3))
+            assert history is not None
+            for version in history.versions:
+                assert version.memory.session_id is None
+                assert version.memory.sources == (Source(record_id(1), "memory"),)
+            assert snapshot.vitals(states=frozenset(State)).session.tolist() == [-1] * 4
+            scope = Scope(now=at(99), session_id="s1")
+            assert len(snapshot.nearest(vector(1), 9, scope)) == 0
+            assert len(snapshot.nearest(vector(1), 9, _NOW)) == 2
+
+    def test_a_session_logged_under_a_removed_name_is_another(self, store: Store) -> None:
+        _fill(store)
+        with store.read("alice") as snapshot:
+            (old,) = snapshot.sessions()
+        with store.write("alice") as tx:
+            tx.remove_sessions(["s1"])
+            assert tx.next_sequence("s1") == 1
+            tx.log("s1", [(message(31, sequence=1), short_entry("new"))])
+        with store.read("alice") as snapshot:
+            (new,) = snapshot.sessions()
+            assert (new.id, new.messages) == ("s1", 1)
+            assert new.number != old.number
+
+    def test_removing_no_session_changes_nothing(self, store: Store) -> None:
+        _fill(store)
+        with store.write("alice") as tx:
+            tx.remove_sessions([])
+            tx.remove_sessions(["s2", "a\0b"])
+        with store.read("alice") as snapshot:
+            assert snapshot.counter == 2
 
     def test_another_owners_records_stay(self, store: Store) -> None:
         _fill(store)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mnemon.adapters.inmemory.state import MemoryVersion, MessageVersion
 from mnemon.adapters.inmemory.writes import Writer
+from mnemon.adapters.sql.entries import checked
 from mnemon.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
@@ -29,21 +30,50 @@ class Purging(Writer):
             state.messages[id_][-1].message.session_id for id_ in gone if id_ in state.messages
         }
         with self._change(changes=bool(gone)):
-            for id_ in gone:
-                state.memories.pop(id_, None)
-                state.messages.pop(id_, None)
-            state.items = {n: i for n, i in state.items.items() if i.record_id not in gone}
-            state.events = tuple(each for each in state.events if each.record_id not in gone)
-            state.links = {
-                link: None
-                for link in state.links
-                if gone.isdisjoint((link.source_id, link.target_id))
-            }
-            for id_, versions in state.memories.items():
-                state.memories[id_] = tuple(_letting_go(version, gone) for version in versions)
-            state.base_memories = tuple(_without(one, gone) for one in state.base_memories)
+            self._remove(gone)
             for name in sessions:
                 self._recount(name)
+
+    def remove_sessions(self, ids: Sequence[str]) -> None:
+        """See the port."""
+        state = self._state
+        names = state.sessions.keys() & set(ids)
+        said = {id_ for id_, own in state.messages.items() if own[-1].message.session_id in names}
+        with self._change(changes=bool(names)):
+            self._remove(said)
+            numbers = {state.sessions.pop(name).number for name in names}
+            for number, item in state.items.items():
+                if item.session in numbers:
+                    state.items[number] = replace(item, session=-1)
+            for id_, versions in state.memories.items():
+                state.memories[id_] = tuple(_in_no_session(one, names) for one in versions)
+
+    def _remove(self, gone: set[str]) -> None:
+        """Remove records, but leave their sessions as they are."""
+        state = self._state
+        spoke = {
+            (version.message.speaker, checked(version.message)[0])
+            for id_ in gone
+            for version in state.messages.get(id_, ())
+        }
+        for id_ in gone:
+            state.memories.pop(id_, None)
+            state.messages.pop(id_, None)
+        state.items = {n: i for n, i in state.items.items() if i.record_id not in gone}
+        state.events = tuple(each for each in state.events if each.record_id not in gone)
+        state.links = {
+            link: None for link in state.links if gone.isdisjoint((link.source_id, link.target_id))
+        }
+        for id_, versions in state.memories.items():
+            state.memories[id_] = tuple(_letting_go(version, gone) for version in versions)
+        state.base_memories = tuple(_without(one, gone) for one in state.base_memories)
+        left = {
+            (version.message.speaker, version.message.role)
+            for versions in state.messages.values()
+            for version in versions
+        }
+        for speaker in spoke - left:
+            state.participants.pop(speaker, None)
 
     def reword(self, id: str, wordings: Sequence[tuple[Message, IndexEntry]]) -> None:
         """See the port."""
@@ -116,6 +146,12 @@ def _letting_go(version: MemoryVersion, gone: set[str]) -> MemoryVersion:
             superseded_by=None if memory.superseded_by in gone else memory.superseded_by,
         ),
     )
+
+
+def _in_no_session(version: MemoryVersion, names: set[str]) -> MemoryVersion:
+    if version.memory.session_id not in names:
+        return version
+    return replace(version, memory=replace(version.memory, session_id=None))
 
 
 def _without(version: BaseMemory, gone: set[str]) -> BaseMemory:

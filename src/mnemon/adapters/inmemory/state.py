@@ -88,6 +88,7 @@ class OwnerState:
     profile: str | None = None
     next_item: int = 1
     next_session: int = 1
+    next_speaker: int = 1
     items: dict[int, Item] = field(default_factory=dict)
     memories: dict[str, tuple[MemoryVersion, ...]] = field(default_factory=dict)
     messages: dict[str, tuple[MessageVersion, ...]] = field(default_factory=dict)

@@ -329,7 +329,10 @@ class Writer(Records):
 
     def _speaker(self, name: str | None, role: Role) -> int:
         speakers = self._state.participants
-        return speakers.setdefault((name, role), len(speakers) + 1)
+        if (name, role) not in speakers:
+            speakers[name, role] = self._state.next_speaker
+            self._state.next_speaker += 1
+        return speakers[name, role]
 
     def _count(self, session_id: str, message: Message, item: int) -> None:
         session = self._session(session_id)

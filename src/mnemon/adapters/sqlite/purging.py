@@ -44,6 +44,15 @@ _DELETED = (
         for table in ("memories", "versions")
     ),
 )
+_SPEAKERS = " UNION ".join(
+    f"SELECT speaker FROM {table} WHERE {_OF_ID}" for table in ("messages", "message_versions")
+)
+_NO_SPEAKER = "DELETE FROM participants WHERE owner_id = ?1 AND number = ?2" + "".join(
+    f" AND NOT EXISTS (SELECT 1 FROM {table} WHERE owner_id = ?1 AND speaker = ?2)"
+    for table in ("messages", "message_versions")
+)
+_OF_SESSIONS = "WHERE owner_id = ? AND session IN (SELECT value FROM carray(?))"
+_NO_SESSIONS = "DELETE FROM sessions WHERE owner_id = ? AND number IN (SELECT value FROM carray(?))"
 _RECOUNT = (
     "UPDATE sessions AS s SET (messages, first_at, last_at) = (SELECT count(*),"
     " (SELECT at FROM messages AS f WHERE f.owner_id = s.owner_id AND f.session = s.number"
@@ -74,14 +83,38 @@ class Purging(MessageChanges):
             sessions = self._connection.rows(
                 f"SELECT DISTINCT session FROM messages WHERE {_OF_ID}", self._named(there)
             )
-            self._remove_items(self._connection.rows(_ITEMS, self._named(there)))
-            for statement in _DELETED:
-                self._connection.run(statement, self._named(there))
-            self._let_go_of(frozenset(there))
+            self._remove(there)
             for (session,) in sessions:
                 self._connection.run(_RECOUNT, (self._owner, session))
                 self._connection.run(_NOBODYS, (self._owner, session))
-            self._is_purged = self._is_changed = True
+
+    def remove_sessions(self, ids: Sequence[str]) -> None:
+        """See the port."""
+        found = (self.session_number(name) for name in dict.fromkeys(ids))
+        numbers = [number for number in found if number is not None]
+        if not numbers:
+            return
+        with self._change():
+            sessions = (self._owner, apsw.carray(array("q", numbers)))
+            said = self._connection.rows(f"SELECT id FROM messages {_OF_SESSIONS}", sessions)
+            self._remove([packed for (packed,) in said])
+            for table in ("memories", "versions", "items"):
+                self._connection.run(f"UPDATE {table} SET session = NULL {_OF_SESSIONS}", sessions)
+            self._connection.run(_NO_SESSIONS, sessions)
+            self._sessions.clear()
+
+    def _remove(self, there: Sequence[bytes]) -> None:
+        """Remove records that are there, but leave their sessions as they are."""
+        self._is_purged = self._is_changed = True
+        if not there:
+            return
+        spoke = self._connection.rows(_SPEAKERS, self._named(there))
+        self._remove_items(self._connection.rows(_ITEMS, self._named(there)))
+        for statement in _DELETED:
+            self._connection.run(statement, self._named(there))
+        self._let_go_of(frozenset(there))
+        self._connection.run_many(_NO_SPEAKER, [(self._owner, number) for (number,) in spoke])
+        self._speakers.clear()
 
     def reword(self, id: str, wordings: Sequence[tuple[Message, IndexEntry]]) -> None:
         """See the port."""
