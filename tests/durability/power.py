@@ -9,6 +9,7 @@ first few of the changes since.
 from __future__ import annotations
 
 import random
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -91,6 +92,7 @@ class Disk(apsw.VFS):
     Attributes:
         is_off: Whether the power has been cut. Programs go on as if it had not; what they do
             counts no more.
+        changes: How many there were: writes, truncations, syncs and deletions.
     """
 
     def __init__(self, seed: int, *, cut_after: int | None = None, keeps: bool = True) -> None:
@@ -98,18 +100,19 @@ class Disk(apsw.VFS):
 
         Args:
             seed: Decides what a cut leaves of what was not synced.
-            cut_after: The power is cut before so many changes (writes, truncations, syncs and
-                deletions) are done; None: when `cut` is called.
+            cut_after: After how many changes the power is cut; None: when `cut` is called.
             keeps: Whether a cut leaves anything of what was not synced.
         """
         self._under = apsw.vfs_names()[0]
         self._random = random.Random(seed)  # noqa: S311 - a trial can be run again
         self._keeps = keeps
-        self._changes_left = cut_after
+        self._cut_after = cut_after
+        self.changes = 0
         self._lock = threading.RLock()
         self._files: dict[str, _Content] = {}
         self._names: dict[str, _Content] = {}
         self._unsynced_names: list[tuple[str, _Content | None]] = []
+        self._opened: set[str] = set()
         self._found: dict[str, bytes] | None = None
         super().__init__(f"disk {id(self)}", self._under, makedefault=True)
 
@@ -129,23 +132,30 @@ class Disk(apsw.VFS):
         kept = chosen.choice((0.0, 0.5, 0.9)) if self._keeps else 0.0
         self._found = {name: each.after_a_cut(chosen, kept) for name, each in names.items()}
 
-    def restored_to(self, folder: Path) -> None:
-        """Write what is found after the cut into a folder."""
+    def moved(self, folder: Path, target: Path) -> Path:
+        """Move what is found in a folder after the cut to another, and return that.
+
+        What SQLite has not opened is taken as it is, but for memory that is shared.
+        """
         assert self._found is not None
-        folder.mkdir()
-        for name, content in self._found.items():
-            path = folder / Path(name).name
-            path.touch(mode=0o600)
-            path.write_bytes(content)
+        target.mkdir()
+        for path in map(Path, self._found):
+            if path.parent == folder:
+                (target / path.name).touch(mode=0o600)
+                (target / path.name).write_bytes(self._found[str(path)])
+        for path in folder.iterdir():
+            if str(path) not in self._opened and not path.name.endswith("-shm"):
+                shutil.copy2(path, target)
+        shutil.rmtree(folder)
+        return target
 
     @contextmanager
     def changing(self) -> Iterator[None]:
         """Do one change, before which the power may be cut."""
         with self._lock:
-            if self._changes_left is not None:
-                self._changes_left -= 1
-                if self._changes_left < 0:
-                    self.cut()
+            if self.changes == self._cut_after:
+                self.cut()
+            self.changes += 1
             yield
 
     def xOpen(  # noqa: N802 - SQLite's name
@@ -155,6 +165,7 @@ class Disk(apsw.VFS):
             return apsw.VFSFile(self._under, name, flags)
         path = name if isinstance(name, str) else name.filename()
         with self._lock:
+            self._opened.add(path)
             content = self._files.get(path) or self._known(path)
             opened = _File(self, self._under, name, flags, content)
             if path not in self._files:

@@ -46,7 +46,11 @@ def write_until_off(disk: Disk, place: Path, seed: int, ledger: Ledger, *, encry
 def cut_again_and_again(
     folder: Path, tally: Tally, *, encrypted: bool, seed: int, cuts: int
 ) -> None:
-    """Cut the power again and again, go on from what is found, and check a copy of it each time."""
+    """Cut the power again and again, go on from what is found, and check a copy of it each time.
+
+    The key ring is a file of SQLite's, on the same disk. The key is not: it is written once, and
+    synced before anything needs it.
+    """
     chosen = random.Random(seed)  # noqa: S311 - the same moments in every run
     ledger = Ledger()
     place = folder / "0"
@@ -54,26 +58,13 @@ def cut_again_and_again(
         cut_after = chosen.randint(1, chosen.choice(CHANGES))
         with plugged_in(Disk(chosen.getrandbits(32), cut_after=cut_after)) as disk:
             write_until_off(disk, place, seed * 1_000 + cut, ledger, encrypted=encrypted)
-        place = found_after(disk, place, folder / str(cut))
+        place = disk.moved(place, folder / str(cut))
         copy = shutil.copytree(place, folder / "copy")
         with opened(copy / STORE, key_in(copy, encrypted=encrypted)) as memory:
             check(memory, ledger, tally)
             if cut == cuts:
                 check_all(memory, ledger, tally)
         shutil.rmtree(copy)
-
-
-def found_after(disk: Disk, place: Path, new_place: Path) -> Path:
-    """Go on in another folder, with what is found after a cut.
-
-    The key ring is a file of SQLite's, and on the disk as the store is. The key is not: it is
-    written once, and synced before anything needs it.
-    """
-    disk.restored_to(new_place)
-    if (place / KEY).exists():
-        shutil.copy2(place / KEY, new_place)
-    shutil.rmtree(place)
-    return new_place
 
 
 def key_in(place: Path, *, encrypted: bool) -> str:
@@ -107,7 +98,7 @@ def told_before_a_cut(folder: Path, ledger: Ledger, *, encrypted: bool) -> Path:
         for _ in range(5):
             worker.step()
         disk.cut()
-    return found_after(disk, place, folder / "after")
+    return disk.moved(place, folder / "after")
 
 
 def weakened(monkeypatch: pytest.MonkeyPatch, module: ModuleType, level: str) -> None:
