@@ -29,7 +29,9 @@ from mnemon.services.maintain import Maintaining
 from mnemon.services.purge import Purging
 from mnemon.services.recall import Recalling
 from mnemon.services.remember import Remembering
+from mnemon.services.retain import Retaining
 from mnemon.services.review import Reviewing
+from mnemon.services.scheduling import Scheduling
 from mnemon.services.settling import Settling
 from mnemon.services.switching import Switching
 from mnemon.services.touches import Touches
@@ -99,9 +101,14 @@ def _services(access: Access, indexer: Indexer, touches: Touches, settings: Sett
     changing = Changing(access, indexer)
     settling = Settling(access, indexer)
     weighing = Weighing(access, indexer)
+    maintaining, retaining = Maintaining(access), Retaining(access, indexer)
     return Services(
         base_memory=BaseMemoryKeeping(access),
-        maintaining=Maintaining(access),
+        maintaining=maintaining,
+        retaining=retaining,
+        scheduling=Scheduling(
+            access, maintaining, retaining, retention_days=settings.retention_days
+        ),
         switching=Switching(access, indexer),
         remembering=Remembering(access, settling),
         learning=Learning(access, indexer, settling, weighing, typed=settings.enable_learning),

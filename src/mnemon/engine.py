@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from mnemon.ports.clock import Clock
     from mnemon.ports.embedder import Embedder
     from mnemon.ports.tokens import TokenCounter
+    from mnemon.services.inspect import ProfileInfo
     from mnemon.services.purge import Erased
+    from mnemon.services.retain import Retained
+    from mnemon.services.scheduling import Done
     from mnemon.services.verify import Report
 
 
@@ -99,6 +102,10 @@ class Mnemon(OwnerDoors):
     def owners(self) -> list[str]:
         """Return the ids of all who have something stored, sorted."""
         return self._parts.store.owners()
+
+    def profiles(self) -> tuple[ProfileInfo, ...]:
+        """Return the profiles that an owner can have."""
+        return self._parts.services.inspecting.profiles()
 
     def erase(self, owner: str) -> Erased:
         """Remove everything of an owner for good, and the owner's key.
@@ -239,11 +246,46 @@ class Mnemon(OwnerDoors):
         """
         return len(self._for_all(owner, self._parts.services.maintaining.expire))
 
+    def retain(
+        self, days: int, *, owner: str | None = None, dry_run: bool = False
+    ) -> tuple[Retained, ...]:
+        """Remove for good what has not been active for so many days; say what that is.
+
+        Memories that are no longer active, and conversations in which nothing was said since. Of
+        active memories none goes.
+
+        Args:
+            days: How long things are retained, from 1.
+            owner: Whose; None: everybody's.
+            dry_run: Only count them.
+
+        Returns:
+            What was removed, an entry for each owner.
+
+        Raises:
+            InvalidInput: `days` is less than 1.
+        """
+        retain = self._parts.services.retaining.retain
+        return tuple(retain(each, days=days, dry_run=dry_run) for each in self._meant(owner))
+
+    def run_jobs(self, stopped: Callable[[], bool] = lambda: False) -> tuple[Done, ...]:
+        """Do the scheduled jobs that are due and that nobody else is doing; say what was done.
+
+        `mnemon worker` calls this again and again. However many processes do, each job is done at
+        its interval, by one of them.
+
+        Args:
+            stopped: Asked between owners: whether to leave the rest for later.
+        """
+        return self._parts.services.scheduling.run_due(stopped)
+
+    def _meant(self, owner: str | None) -> list[str]:
+        return self.owners() if owner is None else [arguments.name(owner, "owner")]
+
     def _for_all(
         self, owner: str | None, work: Callable[[str], tuple[str, ...]]
     ) -> tuple[str, ...]:
-        owners = self.owners() if owner is None else [arguments.name(owner, "owner")]
-        return tuple(id_ for each in owners for id_ in work(each))
+        return tuple(id_ for each in self._meant(owner) for id_ in work(each))
 
     def flush(self) -> None:
         """Write what waits to be written: access counts."""

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from mnemon.services.purge import Purged, Purging
     from mnemon.services.recall import Recalling
     from mnemon.services.remember import Remembering
+    from mnemon.services.retain import Retaining
     from mnemon.services.review import Reviewing
+    from mnemon.services.scheduling import Scheduling
     from mnemon.services.switching import Switched, Switching
     from mnemon.services.transfer import Taken, Transferring
     from mnemon.services.verify import Verifying
@@ -49,6 +51,8 @@ class Services:
 
     base_memory: BaseMemoryKeeping
     maintaining: Maintaining
+    retaining: Retaining
+    scheduling: Scheduling
     switching: Switching
     remembering: Remembering
     learning: Learning

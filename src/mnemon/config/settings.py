@@ -231,6 +231,12 @@ class Settings:
     decay_factor: float = scalar(
         0.95, "what is left of a strength after a day", low=0.01, high=1.0, **_COMPANION
     )
+    retention_days: int = scalar(
+        0,
+        "after how many days what is no longer active, and conversations in which nothing was"
+        " said, are removed for good; 0: never",
+        low=0, high=100_000,
+    )  # fmt: skip
     enable_encryption: bool = scalar(
         True, "whether new stores are encrypted; what a store is, it stays"
     )

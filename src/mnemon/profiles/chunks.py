@@ -71,6 +71,7 @@ def chunks(numbers: ChunksNumbers = ChunksNumbers()) -> Profile:
     """Return the profile with these numbers."""
     return Profile(
         name="chunks",
+        told="documents and long texts",
         kinds=KINDS,
         standard_kinds=MappingProxyType(STANDARD_KINDS),
         own_kinds=MappingProxyType(OWN_KINDS),

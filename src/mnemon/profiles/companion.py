@@ -80,6 +80,7 @@ def companion(numbers: CompanionNumbers = CompanionNumbers()) -> Profile:
     judging = CueJudging(companion_kind)
     return Profile(
         name="companion",
+        told="a personal assistant that must not call a model to learn",
         kinds=KINDS,
         standard_kinds=MappingProxyType({kind: kind for kind in KINDS}),
         own_kinds=MappingProxyType(_OWN_KINDS),

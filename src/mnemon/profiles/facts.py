@@ -81,6 +81,7 @@ def facts(numbers: FactsNumbers = FactsNumbers()) -> Profile:
     """Return the profile with these numbers."""
     return Profile(
         name="facts",
+        told="a service with many users and a model at hand",
         kinds=KINDS,
         standard_kinds=MappingProxyType(_STANDARD_KINDS),
         own_kinds=MappingProxyType(_OWN_KINDS),

@@ -61,6 +61,7 @@ class Profile:
         compares_text: Whether a keyword search that finds nothing looks for the words as parts
             of keys and contents.
         decay_every_hours: How often stored strengths are computed anew.
+        told: When to choose it, in a phrase.
     """
 
     name: str
@@ -93,6 +94,7 @@ class Profile:
     reranking: Reranking | None = None
     compares_text: bool = False
     decay_every_hours: float = 24.0
+    told: str = ""
 
     def embeds(self, kind: str | None) -> bool:
         """Tell whether texts of a kind get vectors; None: messages."""

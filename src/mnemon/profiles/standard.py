@@ -56,6 +56,7 @@ def standard(
     """Return the profile: what is left of a memory after a day, and how each kind fades."""
     return Profile(
         name="standard",
+        told="always, unless one below is what you need",
         kinds=tuple(HEADINGS),
         judging=CueJudging(),
         learning=SentencesLearned(),

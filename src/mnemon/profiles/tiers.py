@@ -42,6 +42,7 @@ def tiers(
     """Return the profile, with its source's own numbers under their own names."""
     return Profile(
         name="tiers",
+        told="one user, one device, a small local model",
         kinds=tuple(STANDARD_KINDS),
         standard_kinds=MappingProxyType(STANDARD_KINDS),
         own_kinds=MappingProxyType(OWN_KINDS),

@@ -38,6 +38,7 @@ def timeline(
     """Return the profile, with its source's own numbers under their own names."""
     return Profile(
         name="timeline",
+        told="agents that manage their own memory with tools",
         kinds=tuple(STANDARD_KINDS),
         standard_kinds=MappingProxyType(STANDARD_KINDS),
         own_kinds=MappingProxyType(OWN_KINDS),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +27,21 @@ if TYPE_CHECKING:
 
 MAX_PAGE = 1_000
 _SECONDS_PER_DAY = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileInfo:
+    """A profile as it is shown.
+
+    Attributes:
+        name: As it is chosen.
+        told: When to choose it, in a phrase.
+        kinds: Its kinds of memories.
+    """
+
+    name: str
+    told: str
+    kinds: tuple[str, ...]
 
 
 class Inspecting:
@@ -148,6 +163,12 @@ class Inspecting:
     def profile(self, owner_id: str) -> Profile:
         """Return the owner's profile."""
         return self._access.profile(owner_id)
+
+    def profiles(self) -> tuple[ProfileInfo, ...]:
+        """Return all profiles, the default one first."""
+        default = self._access.default_profile
+        found = sorted(self._access.profiles.values(), key=lambda each: each.name != default)
+        return tuple(ProfileInfo(each.name, each.told, each.kinds) for each in found)
 
     def kind_like(self, owner_id: str, kind: str) -> str:
         """Return what the owner's profile calls a kind of `standard`, or one of its own.

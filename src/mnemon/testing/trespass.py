@@ -276,6 +276,11 @@ def _roll_back(_own: Things, _other: Things) -> Iterator[Call]:
     yield from map(_call, (1, 2, 0))
 
 
+def _retain(_own: Things, _other: Things) -> Iterator[Call]:
+    yield _call(1, dry_run=True)
+    yield _call(0)
+
+
 def _kind_like(_own: Things, other: Things) -> Iterator[Call]:
     yield from map(_call, ("fact", *other.names(other.keys)))
 
@@ -317,6 +322,7 @@ DOORS: Final[dict[str, Door]] = {
     "apply_decay": _without,
     "cleanup": _without,
     "expire": _without,
+    "retain": _retain,
     "recall": _recall,
     "context": _context,
     "get": _by_id,
@@ -350,6 +356,8 @@ OPERATORS: Final = {
     "restore_backup": "replaces the whole store",
     "verify": "looks at the whole store, and shows no content",
     "flush": "writes what waits for all",
+    "profiles": "lists what there is to choose",
+    "run_jobs": "does what is due for all",
     "close": "ends it for all",
 }
 """The methods that are about no owner, and why."""

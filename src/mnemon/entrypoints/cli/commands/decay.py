@@ -1,0 +1,26 @@
+"""`mnemon decay`."""
+
+from __future__ import annotations
+
+from mnemon.entrypoints.cli.calls import Call, command
+from mnemon.entrypoints.cli.commands.upkeep import everybody_option, whose
+from mnemon.entrypoints.cli.output import counted
+
+EXAMPLE = """
+mnemon decay
+mnemon decay --all --json
+"""
+
+
+@command("decay", example=EXAMPLE)
+@everybody_option
+def run(call: Call, *, everybody: bool) -> None:
+    """Store how strong memories are by now, for those who list them.
+
+    Recall computes strengths as of the instant; `mnemon worker` does this at the intervals of the
+    profiles. Doing it again changes nothing.
+    """
+    owner = whose(call, everybody=everybody)
+    with call.wiring.engine(call.settings()) as engine:
+        weaker = engine.apply_decay(owner=owner)
+    call.say(f"{counted(len(weaker), 'memory', 'memories')} got weaker", {"weaker": weaker})

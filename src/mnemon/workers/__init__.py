@@ -1,0 +1,1 @@
+"""Background work: what goes on while nobody calls."""

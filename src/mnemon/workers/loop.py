@@ -1,0 +1,45 @@
+"""The background loop: does what is due, again and again, until it is told to stop."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from mnemon.errors import MnemonError
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable, Iterable
+
+    from mnemon.services.scheduling import Done
+
+POLL_S = 20.0
+"""How often it is looked whether something is due: thrice within the shortest interval."""
+
+_log = logging.getLogger(__name__)
+
+
+def work(
+    run_due: Callable[[Callable[[], bool]], Iterable[Done]],
+    stop: threading.Event,
+    *,
+    poll_s: float = POLL_S,
+    report: Callable[[Done], None] = lambda _done: None,
+) -> None:
+    """Do scheduled jobs until `stop` is set; what was begun is left whole.
+
+    What fails is logged and tried again at the next look.
+
+    Args:
+        run_due: Does the jobs that are due, asking in between whether to stop.
+        stop: Set from elsewhere, a signal handler for instance.
+        poll_s: How long to wait between looks, in seconds.
+        report: Called with each job that was done.
+    """
+    while not stop.is_set():
+        try:
+            for done in run_due(stop.is_set):
+                report(done)
+        except MnemonError as error:
+            _log.warning("a scheduled job failed, and stays due: %s", error)
+        stop.wait(poll_s)
