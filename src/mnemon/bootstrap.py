@@ -13,6 +13,7 @@ from mnemon.config import Loaded, Settings, load
 from mnemon.config.loading import user_folder
 from mnemon.config.paths import file_path
 from mnemon.config.profiles import profiles
+from mnemon.config.thresholds import fitted
 from mnemon.errors import InvalidConfiguration, InvalidInput, WrongEmbeddingModel
 from mnemon.owner import Services
 from mnemon.ports.backups import Copyable
@@ -79,9 +80,10 @@ def assemble(  # noqa: PLR0913 - what `Mnemon.open` takes
     ciphers: Ciphers | None = None,
 ) -> Parts:
     """Open a store and put the services around it; see `Mnemon.open`."""
-    settings = _loaded(config, profile).settings
+    loaded = _loaded(config, profile)
     clock = clock or SystemClock()
-    chosen = _embedder(embedder, settings)
+    chosen = _embedder(embedder, loaded.settings)
+    settings = fitted(loaded, chosen.name).settings
     store = open_store(settings.store if url is None else _store_url(url), settings, ciphers)
     try:
         _check_model(store, chosen)

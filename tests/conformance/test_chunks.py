@@ -18,6 +18,7 @@ from mnemon.domain.recall import RecallResult
 from mnemon.errors import InvalidInput
 from mnemon.policies.budgeting import taken
 from mnemon.policies.merging import Candidate, Insert, Restate
+from mnemon.policies.ranking.bm25 import HALF_AT
 from mnemon.policies.ranking.first import foremost, put_first, share
 from mnemon.policies.ranking.model import Scores
 from mnemon.policies.ranking.selection import in_order
@@ -132,7 +133,7 @@ def test_the_cosine_orders_and_importance_under_0_2_is_dropped() -> None:
 
 
 def test_a_search_by_keyword_alone_is_ordered_by_how_the_words_match() -> None:
-    found = candidates(3, best_similarity=[np.nan] * 3, text=[0.0, 4.0, 8.0])
+    found = candidates(3, best_similarity=[np.nan] * 3, text=[0.0, HALF_AT, 2 * HALF_AT])
     scores = CHUNKS.ranking.score(QUERY, found)
     assert scores.total == pytest.approx([0.0, 0.5, 2 / 3])
     assert scores.kept.tolist() == [False, True, True]
@@ -156,7 +157,7 @@ def test_a_rerankers_scores_replace_the_cosine() -> None:
 def test_without_the_reranker_cosine_keywords_and_importance_are_blended() -> None:
     assert CHUNKS.reranking is not None
     found = candidates(
-        3, best_similarity=[1.0, np.nan, 0.5], text=[0.0, 4.0, 0.0], importance=[1.0, 0.5, 0.1]
+        3, best_similarity=[1.0, np.nan, 0.5], text=[0.0, HALF_AT, 0.0], importance=[1.0, 0.5, 0.1]
     )
     scores = CHUNKS.reranking.blended(found)
     assert scores.total == pytest.approx([0.6 + 0.1, 0.15 + 0.05, 0.3 + 0.01])

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemon.policies.ranking.bm25 import HALF_AT
 from mnemon.policies.ranking.companion import RelevanceRanking
 from mnemon.policies.ranking.model import Query, Ranking
 from mnemon.testing.builders import candidates
@@ -35,7 +36,7 @@ def test_what_is_under_the_floor_is_not_kept_however_fresh_and_strong() -> None:
 def test_what_has_no_vector_is_judged_by_its_words() -> None:
     none = np.full(2, np.nan)
     scores = RelevanceRanking().score(
-        QUERY, candidates(2, best_similarity=none, text=np.array([0.0, 4.0]))
+        QUERY, candidates(2, best_similarity=none, text=np.array([0.0, HALF_AT]))
     )
     assert scores.kept.tolist() == [False, True]
     assert scores.parts["similarity"].tolist() == [0.0, 0.25]

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from mnemon.domain.messages import Participant
-    from mnemon.policies.ranking.bm25 import HALF_AT, saturated
-from mnemon.policies.ranking.model import Candidates
+    from mnemon.policies.ranking.model import Candidates
 
 
 @dataclass(frozen=True, slots=True)

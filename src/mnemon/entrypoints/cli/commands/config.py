@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from mnemon.entrypoints.cli.calls import Call, command
 from mnemon.entrypoints.cli.output import console, print_json, table
+from mnemon.errors import InvalidConfiguration
+
+if TYPE_CHECKING:
+    from mnemon.config import Loaded
 
 EXAMPLE = """
 mnemon config show
@@ -20,12 +26,24 @@ def run(call: Call, what: str) -> None:
     from mnemon.config.reference import in_force
 
     del what  # the only one so far
-    rows = list(in_force(call.settings()))
+    rows = list(in_force(_fitted(call)))
     if call.as_json:
         print_json(rows)
         return
     cells = ((row.name, _written(row.value), row.origin, row.note) for row in rows)
     console().print(table(("setting", "…value", "…from", "note"), cells))
+
+
+def _fitted(call: Call) -> Loaded:
+    """Return the settings with the thresholds that the embedder needs."""
+    from mnemon.config.thresholds import fitted
+
+    loaded = call.settings()
+    try:
+        embedder = call.wiring.embedder(loaded)
+    except InvalidConfiguration:
+        return loaded  # this command is for finding out; those that need the model say what fails
+    return fitted(loaded, embedder.name)
 
 
 def _written(value: object) -> str:

@@ -1,0 +1,46 @@
+"""Fit the thresholds of an embedder, and show what they cost.
+
+    python benchmarks/thresholds.py                   # the local model
+    python benchmarks/thresholds.py --model FOLDER    # another local model
+
+The table's numbers for known embedders stand in `mnemon/policies/thresholds.py`; those of another
+one can be set in `mnemon.toml`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+
+from mnemon.adapters.embedders.local import LocalEmbedder
+from mnemon.evals.thresholds.cases import cases
+from mnemon.evals.thresholds.fitting import Measured, fitted, measured
+from mnemon.policies.thresholds import RATES, SOURCES, Thresholds
+
+HEAD = ("threshold", "may be wrong", "fitted", "right", "wrong", "the source's", "right", "wrong")
+
+
+def main() -> None:
+    """Print what each threshold lets through, and the numbers as the module has them."""
+    parser = argparse.ArgumentParser(description="Fit the thresholds of an embedder.")
+    parser.add_argument("--model", type=Path, default=None, help="the folder of a local model")
+    embedder = LocalEmbedder(parser.parse_args().model)
+    found = measured(embedder, cases())
+    own = fitted(found)
+    print(f"{embedder.name}, {len(cases())} cases; what is let through of right and wrong pairs:\n")
+    for cells in (HEAD, ["---"] * len(HEAD), *(_cells(name, own, found) for name in asdict(own))):
+        print(f"| {' | '.join(cells)} |")
+    print(f'\n"{embedder.name}": {own!r},')
+
+
+def _cells(name: str, own: Thresholds, found: Measured) -> list[str]:
+    cells = [name, f"{RATES[name]:.0%}"]
+    for threshold in (getattr(own, name), getattr(SOURCES, name)):
+        right, wrong = found.accepted(name, threshold)
+        cells += [f"{threshold:.2f}", f"{right:.1%}", f"{wrong:.1%}"]
+    return cells
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Labelled texts, and the thresholds that an embedder needs to tell them apart."""

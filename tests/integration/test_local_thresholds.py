@@ -1,0 +1,43 @@
+"""The local model's thresholds, and the sources' examples with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from mnemon import Mnemon
+from mnemon.adapters.embedders.local import LocalEmbedder
+from mnemon.evals.thresholds.cases import cases
+from mnemon.evals.thresholds.fitting import fitted, measured
+from mnemon.policies.thresholds import FITTED
+
+
+def test_the_table_is_what_the_fit_comes_to() -> None:
+    embedder = LocalEmbedder()
+    assert fitted(measured(embedder, cases())) == FITTED[embedder.name]
+
+
+@pytest.fixture
+def companion() -> Iterator[Mnemon]:
+    with Mnemon.open(":memory:", profile="companion") as opened:
+        yield opened
+
+
+def test_a_companion_knows_what_it_was_told(companion: Mnemon) -> None:
+    alice = companion.owner("alice")
+    alice.learn("My name is Alice and I live in Oslo", "Nice to meet you!")
+    for question in ("What is my name?", "Where do I live?"):
+        assert "My name is Alice and I live in Oslo" in alice.context(question)
+    assert alice.context("How do I bake a chocolate cake?") == ""
+
+
+def test_a_companion_merges_what_is_nearly_the_same(companion: Mnemon) -> None:
+    alice = companion.owner("alice")
+    first = alice.remember("User prefers dark mode", kind="preference", importance=0.5)
+    second = alice.remember("The user prefers to use dark mode", kind="preference", importance=0.8)
+    assert second.id == first.id
+    assert second.content == "User prefers dark mode\nThe user prefers to use dark mode"
+    assert second.importance == 0.8
+    alice.remember("The user prefers tea to coffee", kind="preference")
+    assert alice.stats().total_count == 2

@@ -1,0 +1,121 @@
+"""Thresholds by embedder: the labelled texts, the fit, and what a configuration makes of it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemon.config import Settings, load
+from mnemon.config.reference import in_force
+from mnemon.config.thresholds import fitted as configured
+from mnemon.evals.thresholds.cases import cases
+from mnemon.evals.thresholds.fitting import Measured, fitted, measured
+from mnemon.policies.thresholds import FITTED, RATES, SOURCES, Thresholds
+from mnemon.testing.embedders import HashingEmbedder
+
+LOCAL = "all-MiniLM-L6-v2"
+
+
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the tester's own configuration out."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+
+
+# --- the labelled texts -------------------------------------------------------------------------
+
+
+def test_there_are_150_cases_and_more_and_no_fact_or_question_twice() -> None:
+    assert len(cases()) >= 150
+    facts = [case.fact for case in cases()]
+    questions = [case.question for case in cases()]
+    assert len(set(facts)) == len(set(questions)) == len(cases())
+
+
+def test_the_texts_of_a_case_are_all_there_and_all_different() -> None:
+    for case in cases():
+        texts = list(asdict(case).values())
+        assert all(text == text.strip() and text for text in texts), case
+        assert len(set(texts)) == len(texts), case
+        assert case.question.endswith("?"), case
+        assert case.other_question.endswith("?"), case
+
+
+# --- the fit ------------------------------------------------------------------------------------
+
+SIMILARITIES = st.lists(st.floats(-1, 1), min_size=1, max_size=60)
+
+
+@given(SIMILARITIES, st.floats(0, 1))
+def test_a_fitted_threshold_is_wrong_no_oftener_than_it_may_be_and_no_lower_one_would_do(
+    wrong: list[float], rate: float
+) -> None:
+    columns = {name: np.array(wrong) for name in RATES}
+    threshold = fitted(Measured(columns, columns), dict.fromkeys(RATES, rate)).floor
+    share = np.mean(np.array(wrong) >= threshold)
+    assert share <= rate or threshold == 1.0
+    if threshold > -1.0:
+        assert np.mean(np.array(wrong) >= threshold - 0.01 - 1e-9) > rate - 1e-9
+
+
+def test_the_accepted_shares_are_of_right_and_of_wrong_ones() -> None:
+    found = Measured({"floor": np.array([0.4, 0.6])}, {"floor": np.array([0.1, 0.2, 0.3, 0.5])})
+    assert found.accepted("floor", 0.5) == (0.5, 0.25)
+
+
+def test_every_question_is_measured_against_every_fact() -> None:
+    some = cases()[:5]
+    found = measured(HashingEmbedder(), some)
+    assert len(found.right["floor"]) == 5
+    assert len(found.wrong["floor"]) == 5 * 4 + 5 * 5
+    assert len(found.right["merge"]) == 5
+    assert len(found.wrong["merge"]) == 10
+
+
+# --- what a configuration makes of it -----------------------------------------------------------
+
+
+def test_what_is_not_set_is_what_the_embedder_needs() -> None:
+    assert _thresholds(configured(load(), LOCAL).settings) == FITTED[LOCAL]
+
+
+def test_what_is_set_stays_as_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text("[memory]\nrag_threshold = 0.5\n[memory.facts]\nauto_merge_threshold = 0.99\n")
+    loaded = configured(load(file, {"MNEMON_MERGE_THRESHOLD": "0.85"}), LOCAL)
+    assert loaded.settings.rag_threshold == 0.5
+    assert loaded.settings.merge_threshold == 0.85
+    assert loaded.settings.facts.auto_merge_threshold == 0.99
+    assert loaded.settings.facts.arbitration_threshold == FITTED[LOCAL].arbitration
+    assert loaded.origins["rag_threshold"] == f"{file}:2"
+
+
+def test_an_unknown_embedder_gets_the_sources_numbers() -> None:
+    loaded = load()
+    assert configured(loaded, "another one") is loaded
+    assert _thresholds(loaded.settings) == SOURCES
+
+
+def test_what_is_in_force_says_that_it_is_fitted() -> None:
+    rows = {row.name: row for row in in_force(configured(load(), LOCAL))}
+    row = rows["rag_threshold"]
+    assert (row.value, row.origin) == (FITTED[LOCAL].floor, f"fitted to {LOCAL}")
+    assert rows["decay_factor"].origin == "default"
+    assert set(rows) == set(load().origins)
+
+
+def _thresholds(settings: Settings) -> Thresholds:
+    return Thresholds(
+        floor=settings.rag_threshold,
+        least=settings.tiers.retrieval_min_similarity,
+        merge=settings.merge_threshold,
+        arbitration=settings.facts.arbitration_threshold,
+        auto_merge=settings.facts.auto_merge_threshold,
+        duplicate=round(1.0 - settings.tiers.duplicate_distance_threshold, 2),
+    )
