@@ -41,7 +41,7 @@ from mnemon.services.verify import Verifying
 from mnemon.services.weighing import Weighing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from mnemon.ports.cipher import Ciphers
     from mnemon.ports.clock import Clock
     from mnemon.ports.embedder import Embedder
+    from mnemon.ports.reranker import Reranker
     from mnemon.ports.store import Store
     from mnemon.ports.tokens import TokenCounter
 
@@ -78,6 +79,7 @@ def assemble(  # noqa: PLR0913 - what `Mnemon.open` takes
     tokens: TokenCounter | None,
     config: Loaded | str | os.PathLike[str] | None,
     ciphers: Ciphers | None = None,
+    reranker: Reranker | Callable[[str, list[str]], Sequence[float]] | None = None,
 ) -> Parts:
     """Open a store and put the services around it; see `Mnemon.open`."""
     loaded = _loaded(config, profile)
@@ -89,17 +91,24 @@ def assemble(  # noqa: PLR0913 - what `Mnemon.open` takes
         _check_model(store, chosen)
         touches = Touches(store, clock)
         access = Access(store, clock, profiles(settings), settings.profile, settings.enabled)
-        services = _services(
-            access, Indexer(chosen, tokens or open_counter(settings), store), touches, settings
+        indexer = Indexer(chosen, tokens or open_counter(settings), store)
+        recalling = Recalling(
+            access,
+            indexer,
+            touches,
+            limit=settings.rag_limit,
+            reranker=_reranker(reranker, settings),
         )
+        services = _services(access, indexer, recalling, touches, settings)
     except BaseException:
         store.close()
         raise
     return Parts(store, services, touches)
 
 
-def _services(access: Access, indexer: Indexer, touches: Touches, settings: Settings) -> Services:
-    recalling = Recalling(access, indexer, touches, limit=settings.rag_limit)
+def _services(
+    access: Access, indexer: Indexer, recalling: Recalling, touches: Touches, settings: Settings
+) -> Services:
     changing = Changing(access, indexer)
     settling = Settling(access, indexer)
     weighing = Weighing(access, indexer)
@@ -261,6 +270,21 @@ def _embedder(
     if hasattr(given, "embed"):
         return given  # type: ignore[return-value] # an object with `embed` is the port
     return CallableEmbedder(given)
+
+
+def _reranker(
+    given: Reranker | Callable[[str, list[str]], Sequence[float]] | None, settings: Settings
+) -> Reranker | None:
+    """Return what scores anew what was found, where something is to; its model loads later."""
+    from mnemon.adapters.rerankers.callable import CallableReranker
+    from mnemon.adapters.rerankers.cross_encoder import CrossEncoderReranker
+
+    if given is None:
+        own = settings.chunks
+        return CrossEncoderReranker(own.reranker_model) if own.reranker_enabled else None
+    if hasattr(given, "score"):
+        return given
+    return CallableReranker(given)
 
 
 def open_embedder(settings: Settings) -> Embedder:

@@ -11,7 +11,7 @@ from mnemon.owner import OwnerMemory
 from mnemon.policies import arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from os import PathLike
     from types import TracebackType
     from typing import Self
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mnemon.ports.cipher import Ciphers
     from mnemon.ports.clock import Clock
     from mnemon.ports.embedder import Embedder
+    from mnemon.ports.reranker import Reranker
     from mnemon.ports.tokens import TokenCounter
     from mnemon.services.inspect import ProfileInfo
     from mnemon.services.purge import Erased
@@ -53,6 +54,7 @@ class Mnemon(OwnerDoors):
         tokens: TokenCounter | None = None,
         config: Loaded | str | PathLike[str] | None = None,
         cipher: Ciphers | None = None,
+        reranker: Reranker | Callable[[str, list[str]], Sequence[float]] | None = None,
     ) -> Self:
         """Open a store; a new one is made where there is none.
 
@@ -69,6 +71,8 @@ class Mnemon(OwnerDoors):
                 is found, and the environment.
             cipher: What a store in a file is encrypted with; None: by the configuration. With
                 encryption, the first store makes the keys: back them up (`mnemon key backup`).
+            reranker: Scores anew what was found, in profiles that take its word (`chunks`): a port,
+                or a function from a query and texts to scores; None: by the configuration.
 
         Raises:
             InvalidConfiguration: A setting can't be taken.
@@ -88,6 +92,7 @@ class Mnemon(OwnerDoors):
                 tokens=tokens,
                 config=config,
                 ciphers=cipher,
+                reranker=reranker,
             )
         )
 

@@ -129,7 +129,8 @@ def search(
     pool = profile.ranking.pool(request.top_k)
     near = _NONE if vector is None else snapshot.nearest(vector, pool, scope)
     keywords = _keywords(snapshot, query if request.mode != "vector" else None, scope)
-    worded = keywords.items[best(keywords.tops, keywords.items, pool)]
+    finds = vector is None or not query.keywords_only_score
+    worded = keywords.items[best(keywords.tops, keywords.items, pool if finds else 0)]
     held = _held(snapshot, profile, query, keywords, request)
     same = _same_content(snapshot, request, request.scope)
     first = _first(snapshot, profile, request, same)

@@ -48,7 +48,8 @@ class CosineRanking:
     def prepare(self, text: str, participants: Sequence[Participant], now: datetime) -> Query:
         """Return the query as it was asked."""
         del participants, now
-        return Query(text, dense_text=text, terms=tuple(dict.fromkeys(terms(text))))
+        found = tuple(dict.fromkeys(terms(text)))
+        return Query(text, dense_text=text, terms=found, keywords_only_score=True)
 
     def pool(self, top_k: int) -> int:
         """Return four times what is wanted."""

@@ -25,6 +25,8 @@ class Query:
         dense_text: What to embed of it; empty: nothing to embed.
         terms: What to search for by keyword, analysed, without duplicates.
         words: What to look for as parts of words where keyword search finds nothing, as written.
+        keywords_only_score: Whether keywords score what a vector finds, but find nothing by
+            themselves where there is a vector.
         cues: What a ranking noticed in it, for its own `score`.
     """
 
@@ -33,6 +35,7 @@ class Query:
     terms: tuple[str, ...]
     cues: object = None
     words: tuple[str, ...] = ()
+    keywords_only_score: bool = False
 
 
 @dataclass(frozen=True, slots=True)

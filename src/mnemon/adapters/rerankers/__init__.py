@@ -1,0 +1,1 @@
+"""What scores texts for a query."""

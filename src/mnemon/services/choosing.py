@@ -1,0 +1,211 @@
+"""Taking the best of what was found, within a budget, each text once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mnemon.domain.items import Span, Trait
+from mnemon.domain.memories import Memory, State
+from mnemon.domain.messages import Message
+from mnemon.domain.recall import Dropped, DropReason, Recalled, Score
+from mnemon.policies.budgeting import prompt_tokens
+from mnemon.policies.folding import sentence_keys
+from mnemon.policies.ranking.selection import in_order
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mnemon.policies.ranking.model import Scores
+    from mnemon.ports.store import Snapshot
+    from mnemon.profiles.model import Profile
+    from mnemon.services.candidates import Found
+    from mnemon.services.recall import Request
+
+
+class Choice:
+    """The results taken so far, and, where a trace is asked for, those that were not.
+
+    Attributes:
+        chosen: Those that were taken, best first.
+        dropped: Those that were not.
+    """
+
+    def __init__(self, found: Found, scores: Scores, request: Request, *, folds: bool) -> None:
+        self.chosen: list[Recalled] = []
+        self.dropped: list[Dropped] = []
+        self._found = found
+        self._scores = scores
+        self._request = request
+        self._folds = folds
+        self._keys: dict[str, frozenset[str]] = {}
+
+    @property
+    def is_full(self) -> bool:
+        """Whether as many were taken as are wanted."""
+        return len(self.chosen) >= self._request.top_k
+
+    def offer(self, row: int, result: Recalled) -> None:
+        """Take the next best result, unless there is a reason not to."""
+        if not self._scores.kept[row] and not self._found.exact[row]:
+            self.drop(row, "floor")
+        elif self.is_full:
+            self.drop(row, "rank")
+        elif self._folds and self._fold(result):
+            self.drop(row, "folded")
+        elif self._fits(result.tokens):
+            self.chosen.append(result)
+        else:
+            self.drop(row, "budget")
+
+    def _fits(self, tokens: int) -> bool:
+        return sum(one.tokens for one in self.chosen) + tokens <= self._request.token_budget
+
+    def _fold(self, result: Recalled) -> bool:
+        """Fold a result into one taken before, or such into it; return whether it is done.
+
+        What says more takes the place and score of what says less; of a memory and a message
+        that say the same it is the memory, which has a kind.
+        """
+        says = self._sentences(result)
+        related = [other for other in self.chosen if _related(other.record, result.record)]
+        yielding = [other for other in related if self._yields(other, says)]
+        over = [other for other in related if says <= self._sentences(other)]
+        into = next((other for other in over if not self._yields(other, says)), None)
+        gain = sum(other.tokens for other in yielding)
+        if into is None and yielding and self._fits(result.tokens - gain):
+            self._take_place(yielding, result)
+            return True
+        into = into or next(iter(over), None)
+        if into is not None:
+            folded = (*into.folded, result.id, *result.folded)
+            self.chosen[self.chosen.index(into)] = replace(into, folded=folded)
+        return into is not None
+
+    def _yields(self, taken: Recalled, says: frozenset[str]) -> bool:
+        """Return whether a result taken before makes room for one, related, that says this."""
+        said = self._sentences(taken)
+        return said < says or (said == says and isinstance(taken.record, Message))
+
+    def _take_place(self, yielding: Sequence[Recalled], result: Recalled) -> None:
+        """Put a result in the first one's place, and fold all of these into it."""
+        ids = [id_ for other in yielding for id_ in (other.id, *other.folded)]
+        place = self.chosen.index(yielding[0])
+        self.chosen[place] = replace(result, score=yielding[0].score, folded=(*result.folded, *ids))
+        self.chosen = [one for one in self.chosen if one not in yielding[1:]]
+
+    def _sentences(self, result: Recalled) -> frozenset[str]:
+        keys = self._keys.get(result.id)
+        if keys is None:
+            keys = self._keys[result.id] = sentence_keys(result.text)
+        return keys
+
+    def drop(self, row: int, reason: DropReason) -> None:
+        """Note what was not taken."""
+        if self._request.trace:
+            score = _score(self._found, self._scores, row)
+            self.dropped.append(Dropped(self._found.items.record_id[row], reason, score))
+
+
+def choose(
+    snapshot: Snapshot, profile: Profile, found: Found, scores: Scores, request: Request
+) -> Choice:
+    """Take the best that fit, folding what another result says already.
+
+    What says exactly the query is taken before all else, so that it is found whatever else is
+    there; what needs no search stands before all else.
+    """
+    order = in_order(found.numbers, scores.total, found.exact)
+    choice = Choice(found, scores, request, folds=profile.folds)
+    read = 0
+    while read < len(order) and not choice.is_full:
+        rows = order[read : read + request.top_k]
+        for row, result in zip(rows, _load(snapshot, found, scores, rows), strict=True):
+            choice.offer(row, result)
+        read += len(rows)
+    for row in order[read:] if request.trace else ():
+        choice.drop(row, "rank")
+    choice.chosen = _marked(snapshot, choice.chosen)
+    choice.chosen.sort(key=lambda result: result.kind not in profile.first_kinds)
+    return choice
+
+
+def _score(found: Found, scores: Scores, row: int) -> Score:
+    columns = found.candidates
+    similarity = float(columns.best_similarity[row])
+    return Score(
+        total=float(scores.total[row]),
+        similarity=0.0 if np.isnan(similarity) else similarity,
+        text=float(columns.text[row]),
+        strength=float(columns.strength[row]),
+        freshness=float(columns.freshness[row]),
+        rerank=float(scores.parts["rerank"][row]) if _is_reranked(found, scores, row) else None,
+        parts={name: float(part[row]) for name, part in scores.parts.items()},
+    )
+
+
+def _is_reranked(found: Found, scores: Scores, row: int) -> bool:
+    return "rerank" in scores.parts and bool(found.place[row] < 0)
+
+
+def _load(snapshot: Snapshot, found: Found, scores: Scores, rows: Sequence[int]) -> list[Recalled]:
+    """Read the records of some rows, and choose the passage of each to show."""
+    ids = [found.items.record_id[row] for row in rows]
+    memories = [id_ for row, id_ in zip(rows, ids, strict=True) if found.items.is_memory[row]]
+    messages = [id_ for row, id_ in zip(rows, ids, strict=True) if not found.items.is_memory[row]]
+    records: dict[str, Memory | Message] = {
+        memory.id: memory for memory in snapshot.memories(memories, as_of=found.as_of)
+    }
+    records |= {
+        message.id: message for message in snapshot.messages(ids=messages, as_of=found.as_of)
+    }
+    spans = snapshot.passages(found.numbers[rows])
+    return [
+        _recalled(found, row, _score(found, scores, row), records[id_], parts)
+        for row, id_, parts in zip(rows, ids, spans, strict=True)
+    ]
+
+
+def _recalled(
+    found: Found,
+    row: int,
+    score: Score,
+    record: Memory | Message,
+    parts: Sequence[tuple[Span, int]],
+) -> Recalled:
+    if isinstance(record, Memory):
+        record = replace(record, strength=score.strength)
+    if isinstance(record, Memory) or len(parts) <= 1:
+        shown = Span(0, len(record.content))
+        pieces = sum(tokens for _, tokens in parts)
+    else:
+        shown, pieces = parts[found.best_part(row)]
+    suspicious = bool(found.items.traits[row] & Trait.SUSPICIOUS)
+    return Recalled(record, score, shown, prompt_tokens(pieces), suspicious=suspicious)
+
+
+def _related(first: Memory | Message, second: Memory | Message) -> bool:
+    """Return whether two records may stand for each other.
+
+    Two messages may not: the same words said twice are two episodes. A memory and a message
+    may where the memory was made from it; two memories always.
+    """
+    if isinstance(first, Message) and isinstance(second, Message):
+        return False
+    if isinstance(first, Memory) and isinstance(second, Memory):
+        return True
+    memory, message = (first, second) if isinstance(first, Memory) else (second, first)
+    return isinstance(memory, Memory) and any(each.id == message.id for each in memory.sources)
+
+
+def _marked(snapshot: Snapshot, chosen: list[Recalled]) -> list[Recalled]:
+    """Mark the episodes of which a memory was made that has been superseded since."""
+    derived = snapshot.derived([one.id for one in chosen if isinstance(one.record, Message)])
+    changed = {
+        message_id
+        for message_id, memories in derived.items()
+        if any(memory.state is State.SUPERSEDED for memory in memories)
+    }
+    return [replace(one, changed_later=True) if one.id in changed else one for one in chosen]

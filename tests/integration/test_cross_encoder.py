@@ -1,0 +1,102 @@
+"""A real cross-encoder, tiny and made of noise, as sentence-transformers runs it."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from mnemon import Mnemon
+from mnemon.adapters.rerankers.cross_encoder import CrossEncoderReranker
+from mnemon.errors import ServiceFailed
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+
+torch = pytest.importorskip("torch", reason="the extra mnemon[rerank] is not installed")
+transformers = pytest.importorskip(
+    "transformers", reason="the extra mnemon[rerank] is not installed"
+)
+pytest.importorskip("sentence_transformers", reason="the extra mnemon[rerank] is not installed")
+
+WORDS = "[PAD] [UNK] [CLS] [SEP] [MASK] which database we use is tea i drink postgres the large"
+TEXTS = ["we use postgres", "i drink tea", "the database is large"]
+
+
+def saved(folder: Path, outputs: int) -> Path:
+    """Save a cross-encoder of one layer with random weights, always the same."""
+    folder.mkdir()
+    (folder / "vocab.txt").write_text("\n".join(WORDS.split()))
+    transformers.BertTokenizerFast(str(folder / "vocab.txt")).save_pretrained(folder)
+    torch.manual_seed(7)
+    shape = transformers.BertConfig(
+        vocab_size=len(WORDS.split()),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+        max_position_embeddings=64,
+        num_labels=outputs,
+        initializer_range=1.0,
+    )
+    transformers.BertForSequenceClassification(shape).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return saved(tmp_path_factory.mktemp("models") / "tiny", outputs=1)
+
+
+def test_each_text_has_its_own_score_whatever_else_is_asked(model: Path) -> None:
+    reranker = CrossEncoderReranker(str(model))
+    scores = reranker.score("which database", TEXTS)
+    assert len(set(scores)) == 3
+    alone = [reranker.score("which database", [text])[0] for text in TEXTS]
+    assert alone == pytest.approx(scores, abs=1e-5)
+    assert reranker.score("which database", []) == []
+
+
+def test_threads_may_share_one(model: Path) -> None:
+    reranker = CrossEncoderReranker(str(model))
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: reranker.score("which database", TEXTS), range(8)))
+    assert all(one == pytest.approx(found[0], abs=1e-5) for one in found)
+
+
+def test_a_long_text_is_cut_not_refused(model: Path) -> None:
+    assert len(CrossEncoderReranker(str(model)).score("which database", ["tea " * 500])) == 1
+
+
+def test_a_model_of_several_outputs_is_no_reranker(tmp_path: Path) -> None:
+    several = saved(tmp_path / "several", outputs=3)
+    with pytest.raises(ServiceFailed, match="more than one output"):
+        CrossEncoderReranker(str(several)).score("which database", TEXTS)
+
+
+def test_a_model_that_is_not_there_is_said_so_each_time(tmp_path: Path) -> None:
+    reranker = CrossEncoderReranker(str(tmp_path / "none"))
+    for _ in range(2):
+        with pytest.raises(ServiceFailed, match="no such cross-encoder on this machine"):
+            reranker.score("which database", TEXTS)
+
+
+def test_recall_takes_its_word(model: Path, tmp_path: Path) -> None:
+    config = tmp_path / "mnemon.toml"
+    config.write_text(f'[memory.chunks]\nreranker_enabled = true\nreranker_model = "{model}"\n')
+    with Mnemon.open(
+        ":memory:",
+        profile="chunks",
+        embedder=HashingEmbedder(),
+        tokens=WordCounter(),
+        config=config,
+    ) as engine:
+        for text in TEXTS:
+            engine.remember(text, kind="semantic", owner="alice")
+        result = engine.recall("which database", owner="alice")
+    expected = dict(
+        zip(TEXTS, CrossEncoderReranker(str(model)).score("which database", TEXTS), strict=True)
+    )
+    order = [one.content for one in result.memories]
+    assert order == sorted(TEXTS, key=lambda text: -expected[text])
+    for one in result.memories:
+        assert one.score.rerank == pytest.approx(expected[one.content], abs=1e-5)

@@ -1,0 +1,146 @@
+"""Recall with a reranker: what it says counts, and what is done where it can't be had."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from mnemon import Mnemon
+from mnemon.adapters.rerankers.cross_encoder import CrossEncoderReranker
+from mnemon.domain.recall import RecallResult
+from mnemon.errors import ServiceFailed
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+
+Scoring = Callable[[str, list[str]], Sequence[float]]
+
+TEXTS = ("The database is PostgreSQL", "The database is large", "The database is old and slow")
+
+
+@contextmanager
+def chunks(
+    reranker: Scoring | None, config: Path | None = None, profile: str = "chunks"
+) -> Iterator[Mnemon]:
+    with Mnemon.open(
+        ":memory:",
+        profile=profile,
+        embedder=HashingEmbedder(),
+        tokens=WordCounter(),
+        reranker=reranker,
+        config=config,
+    ) as engine:
+        for text in TEXTS:
+            engine.remember(text, kind="semantic" if profile == "chunks" else None, owner="alice")
+        yield engine
+
+
+def by_length(query: str, texts: list[str]) -> list[float]:
+    del query
+    return [float(len(text)) for text in texts]
+
+
+def contents(result: RecallResult) -> list[str]:
+    return [one.content for one in result.memories]
+
+
+def test_the_rerankers_order_replaces_the_cosines() -> None:
+    with chunks(by_length) as engine:
+        result = engine.recall("The database is what?", owner="alice", trace=True)
+    assert contents(result) == sorted(TEXTS, key=len, reverse=True)
+    first = result.memories[0].score
+    assert first.rerank == first.total == len(result.memories[0].content)
+    assert first.parts == {"rerank": first.total}
+    assert first.similarity > 0
+    assert result.trace is not None
+    assert "rerank" in result.trace.seconds
+
+
+def test_it_reads_the_query_and_only_what_was_searched_for_and_may_be_returned() -> None:
+    read: list[tuple[str, list[str]]] = []
+
+    def reads(query: str, texts: list[str]) -> list[float]:
+        read.append((query, sorted(texts)))
+        return [0.5] * len(texts)
+
+    with chunks(reads) as engine:
+        engine.remember("I prefer databases", kind="procedural", owner="alice")
+        engine.remember("The database is a secret", importance=0.1, owner="alice")
+        result = engine.recall("The database is what?", owner="alice")
+    assert read == [("The database is what?", sorted(TEXTS))]
+    assert contents(result)[0] == "I prefer databases"
+    assert result.memories[0].score.rerank is None
+
+
+def test_other_profiles_do_not_ask_it() -> None:
+    def fails(query: str, texts: list[str]) -> list[float]:
+        message = f"asked about {query} and {texts}"
+        raise AssertionError(message)
+
+    with chunks(fails, profile="standard") as engine:
+        assert engine.recall("database", owner="alice").memories
+
+
+def test_where_it_can_t_be_had_results_are_blended_and_that_is_said_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def is_missing(query: str, texts: list[str]) -> list[float]:
+        del query, texts
+        raise ServiceFailed("the cross-encoder", "is not there")
+
+    with caplog.at_level(logging.WARNING), chunks(is_missing) as engine:
+        result = engine.recall("The database is PostgreSQL?", owner="alice")
+        engine.recall("The database is large?", owner="alice")
+    assert contents(result)[0] == TEXTS[0]
+    best = result.memories[0].score
+    assert best.rerank is None
+    assert best.parts["similarity"] == pytest.approx(0.6 * best.similarity)
+    assert best.parts["importance"] == pytest.approx(0.1 * result.memories[0].record.importance)  # type: ignore[union-attr]
+    assert 0 < best.parts["text"] < 0.3
+    assert [record.message for record in caplog.records] == [
+        "results are not reranked, but blended: the cross-encoder: is not there"
+    ]
+
+
+@pytest.mark.parametrize("given", [[0.5], [0.5, float("nan"), 0.5]])
+def test_a_reranker_that_answers_nonsense_is_an_error(given: list[float]) -> None:
+    with chunks(lambda _query, _texts: given) as engine, pytest.raises(ServiceFailed):
+        engine.recall("The database is what?", owner="alice")
+
+
+def test_what_is_written_while_it_reads_is_read_too() -> None:
+    engines: list[Mnemon] = []
+    read: list[str] = []
+
+    def writes(query: str, texts: list[str]) -> list[float]:
+        del query
+        read.extend(texts)
+        engines[0].remember(f"The database is number {len(read)}", kind="semantic", owner="alice")
+        return [float(len(text)) for text in texts]
+
+    with chunks(writes) as engine:
+        engines.append(engine)
+        result = engine.recall("The database is what?", owner="alice", top_k=10)
+    scored = {one.content: one.score.rerank for one in result.memories}
+    assert set(TEXTS) < set(scored)
+    assert all(score == len(content) for content, score in scored.items())
+    assert len(read) == len(set(read))
+
+
+def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "sentence_transformers", None)
+    with pytest.raises(ServiceFailed, match=r"pip install 'mnemon\[rerank\]'"):
+        CrossEncoderReranker("any").score("query", ["text"])
+
+
+def test_the_configuration_switches_it_on(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    config = tmp_path / "mnemon.toml"
+    config.write_text(
+        f'[memory.chunks]\nreranker_enabled = true\nreranker_model = "{tmp_path / "none"}"\n'
+    )
+    with caplog.at_level(logging.WARNING), chunks(None, config) as engine:
+        result = engine.recall("The database is PostgreSQL?", owner="alice")
+    assert contents(result)[0] == TEXTS[0]
+    assert "not reranked, but blended" in caplog.text
