@@ -107,6 +107,15 @@ def calls(own: Things, other: Things) -> dict[str, list[tuple[str, ...]]]:
         "stats": [(), ("--json",)],
         "import": [("jsonl", "lines.jsonl")],
         "export": [()],
+        "ingest": [
+            ("text.md", "--session", session, "--source", tag, "--tag", tag),
+            ("text.md", "--kind", key),
+        ],
+        "profile": [("show",), ("switch", "facts", "--dry-run"), ("switch", key)],
+        "decay": [("--json",)],
+        "cleanup": [("--below", "0.9", "--dry-run")],
+        "expire": [()],
+        "retain": [("1", "--dry-run"), ("1",)],
     }
 
 
@@ -119,6 +128,7 @@ WHOLE = {
     "reset": "deletes the whole store",
     "verify": "looks at the whole store, and shows no content",
     "eval": "has a store of its own",
+    "worker": "does what is due for all",
     "config": "reads no store",
 }
 """The commands that are for who runs the store, and why."""
@@ -134,6 +144,7 @@ def test_every_command_is_tried_or_is_for_who_runs_the_store(stores: Stores) -> 
 def test_another_owners_names_are_as_if_nobody_had_them(
     asked: Callable[..., Any], stores: Stores, clock: SettableClock, command: str
 ) -> None:
+    (stores.folder / "text.md").write_text(f"{stores.alice.texts[0]}\n\nSomething else.")
     lines = stores.folder / "lines.jsonl"
     said = {
         "content": "Hi",
