@@ -1,10 +1,10 @@
 """What `mnemon export` writes, and what brings it back unchanged.
 
 One JSON object a line: first `{"type": "mnemon", "version": 1, …}`, then every message as it was
-stored, the ends of sessions, and every memory with its versions and events. What is computed
-(vectors, keywords, strength) is left out and made anew; links between memories that are near are
-left out. So are forgotten memories and messages, and of a message of which something was forgotten
-only what is left is written.
+stored, the ends of sessions, the base memory in its versions, and every memory with its versions
+and events. What is computed (vectors, keywords, strength) is left out and made anew; links between
+memories that are near are left out. So are forgotten memories and messages, and of a message of
+which something was forgotten only what is left is written.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mnemon.domain.memories import Action, Event, History, Memory, Origin, Sourc
 from mnemon.domain.messages import Message, Role
 from mnemon.errors import InvalidInput
 from mnemon.exchange.jsonl import lines
-from mnemon.exchange.records import Chronicle, Ending
+from mnemon.exchange.records import Chronicle, Document, Ending
 from mnemon.exchange.transcripts import problem_of
 
 if TYPE_CHECKING:
@@ -50,6 +50,10 @@ class _Message(msgspec.Struct, tag="message", forbid_unknown_fields=True, omit_d
 class _Ending(msgspec.Struct, tag="session-end", forbid_unknown_fields=True):
     session: str
     at: datetime
+
+
+class _Document(msgspec.Struct, tag="base-memory", forbid_unknown_fields=True):
+    versions: tuple[tuple[str, datetime], ...]
 
 
 class _Source(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -104,7 +108,7 @@ class _Memory(msgspec.Struct, tag="memory", forbid_unknown_fields=True, omit_def
     events: tuple[_Event, ...] = ()
 
 
-_Line = _Message | _Ending | _Memory
+_Line = _Message | _Ending | _Memory | _Document
 
 
 def write(records: Iterable[Record], owner: str, now: datetime) -> Iterator[bytes]:
@@ -167,6 +171,8 @@ def _line(record: Record) -> _Line:
         return _message_line(record)
     if isinstance(record, Ending):
         return _Ending(record.session_id, record.at)
+    if isinstance(record, Document):
+        return _Document(record.versions)
     history = record.history
     return _Memory(
         record.memory.id,
@@ -219,6 +225,8 @@ def _record(line: _Line, owner: str) -> Record:
         )
     if isinstance(line, _Ending):
         return Ending(line.session, line.at)
+    if isinstance(line, _Document):
+        return Document(line.versions)
     versions = tuple(
         Version(_memory(line.id, owner, each.memory), each.valid_from, each.valid_to)
         for each in line.versions

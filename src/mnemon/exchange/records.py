@@ -35,5 +35,17 @@ class Ending:
     at: datetime
 
 
-Record: TypeAlias = Message | Chronicle | Ending
-"""One line of an export: a message as it was stored, a memory, the end of a session."""
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The base memory.
+
+    Attributes:
+        versions: What it said, and from when on, oldest first.
+    """
+
+    versions: tuple[tuple[str, datetime], ...]
+
+
+Record: TypeAlias = Message | Chronicle | Ending | Document
+"""One line of an export: a message as it was stored, a memory, the end of a session, the base
+memory."""

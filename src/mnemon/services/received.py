@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from mnemon.domain.memories import Event, History, Memory, Version
 from mnemon.domain.messages import Message, Role
 from mnemon.errors import InvalidInput
-from mnemon.exchange.records import Chronicle, Ending
+from mnemon.exchange.records import Chronicle, Document, Ending
 from mnemon.policies import arguments, ids
+from mnemon.services.base_memory import MAX_CHARS
 from mnemon.services.screening import screened, screened_name, screened_tags
 from mnemon.text.screening import redact
 
@@ -43,6 +44,16 @@ def _record(record: object, field: str, limit: int) -> Record:
     if isinstance(record, Ending):
         session = screened_name(record.session_id, f"{field}.session")
         return Ending(session, arguments.instant(record.at, f"{field}.at"))
+    if isinstance(record, Document):
+        return Document(
+            tuple(
+                (
+                    _text(content, field, MAX_CHARS),
+                    arguments.instant(since, f"{field}.valid_from"),
+                )
+                for content, since in record.versions
+            )
+        )
     if isinstance(record, Chronicle):
         return _chronicle(record, field, limit)
     raise InvalidInput(field, f"must be what an export gives, not {type(record).__name__}")

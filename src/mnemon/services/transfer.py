@@ -10,9 +10,11 @@ from mnemon.domain.memories import Memory, State
 from mnemon.domain.messages import Message
 from mnemon.errors import InvalidInput
 from mnemon.exchange.jsonl import Remembered
-from mnemon.exchange.records import Chronicle, Ending, Record
+from mnemon.exchange.records import Chronicle, Document, Ending, Record
 from mnemon.policies import arguments
+from mnemon.policies.kinds import kind_in, with_kept
 from mnemon.policies.trust import is_outranked
+from mnemon.services.base_memory import shown
 from mnemon.services.drafts import drafted
 from mnemon.services.indexing import Text, in_window, memory_text, message_text
 from mnemon.services.paging import all_memories
@@ -77,6 +79,11 @@ class Transferring:
                 yield from snapshot.messages(session_id=session.id)
                 if session.ended_at is not None:
                     yield Ending(session.id, session.ended_at)
+            if documents := snapshot.base_memories():
+                said = (shown(snapshot, each) for each in documents)
+                yield Document(
+                    tuple((each.content, each.valid_from) for each in said if each.content)
+                )
             for memory in reversed(list(all_memories(snapshot, frozenset(State)))):
                 history = snapshot.history(memory.id)
                 if history is not None and memory.state is not State.FORGOTTEN:
@@ -101,7 +108,10 @@ class Transferring:
         profile = self._access.profile(owner_id)
         records = checked(records, max_memory_chars=profile.max_memory_chars)
         messages = [each for each in records if isinstance(each, Message)]
-        chronicles = [each for each in records if isinstance(each, Chronicle)]
+        profiles = tuple(self._access.profiles.values())
+        chronicles = [
+            _of_profile(each, profile, profiles) for each in records if isinstance(each, Chronicle)
+        ]
         with self._access.store.read(owner_id) as known:
             entries = iter(self._indexer.entries(_texts(profile, messages, chronicles), known))
         indexed = [(message, next(entries)) for message in messages]
@@ -110,6 +120,8 @@ class Transferring:
             tx.adopt_profile(profile.name)
             taken = self._take_messages(tx, indexed)
             for record in records:
+                if isinstance(record, Document):
+                    _take_document(tx, record)
                 if isinstance(record, Ending):
                     tx.end_session(record.session_id, record.at)
             for chronicle, each in versions:
@@ -184,6 +196,37 @@ def _texts(
             for version in chronicle.history.versions
         ),
     ]
+
+
+def _of_profile(chronicle: Chronicle, target: Profile, profiles: Sequence[Profile]) -> Chronicle:
+    """Return a memory, with its versions, as one of the owner's profile, whichever it comes from.
+
+    Raises:
+        InvalidInput: Its kind is of no profile.
+    """
+    versions = tuple(
+        replace(each, memory=_fitted(each.memory, target, profiles))
+        for each in chronicle.history.versions
+    )
+    history = replace(chronicle.history, versions=versions)
+    return Chronicle(_fitted(chronicle.memory, target, profiles), history)
+
+
+def _fitted(memory: Memory, target: Profile, profiles: Sequence[Profile]) -> Memory:
+    if memory.kind in target.kinds:
+        return memory
+    for source in profiles:
+        if memory.kind in source.kinds:
+            kept = with_kept(memory.kept_kind, source.name, memory.kind)
+            return replace(memory, kind=kind_in(memory.kind, source, target), kept_kind=kept)
+    raise InvalidInput("kind", f"{memory.kind!r} is of no profile")
+
+
+def _take_document(tx: Transaction, document: Document) -> None:
+    """Take over a base memory where there is none."""
+    if tx.base_memory() is None:
+        for content, since in document.versions:
+            tx.set_base_memory(content, sources=(), at=since)
 
 
 def _take_memory(tx: Transaction, chronicle: Chronicle, entries: Sequence[IndexEntry]) -> Taken:

@@ -22,6 +22,14 @@ def defuse(text: str) -> str:
     return "\n".join(plain.splitlines()).replace("\n", "\n  ")
 
 
+def document_lines(document: str) -> list[str]:
+    """Return the lines of a document of several, each harmless by itself."""
+    return [
+        line[: len(line) - len(line.lstrip())] + defuse(line)
+        for line in document.strip().splitlines()
+    ]
+
+
 def fenced(text: str) -> str:
     """Return a suspicious text as a quotation of one line that nothing in it can end."""
     return f'{QUOTED} "{" ".join(defuse(text).split()).replace(chr(34), chr(39))}"'

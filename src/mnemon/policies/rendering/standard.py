@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mnemon.domain.memories import Memory
 from mnemon.domain.messages import Message
-from mnemon.policies.rendering.defusing import defuse, fenced
+from mnemon.policies.rendering.defusing import defuse, document_lines, fenced
 from mnemon.policies.rendering.lines import CLAIMS
 from mnemon.policies.trust import is_claim
 
@@ -32,7 +32,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class SectionedRendering:
-    """One `<memory>` element: memories by kind, then passages of conversations by time.
+    """One `<memory>` element: base memory, memories by kind, passages of conversations by time.
 
     Attributes:
         headings: A section's kind to its heading, in the order of the sections.
@@ -57,6 +57,12 @@ class SectionedRendering:
             )
         )
         used = sum(count([f"{OPENING}\n", CLOSING]))
+        document = document_lines(material.base_memory)
+        base = "\n".join(document)
+        (base_cost,) = count([f"{base}\n"])
+        if not base or used + base_cost > budget:
+            document, base_cost = [], 0
+        used += base_cost
         shown: list[int] = []
         sections: set[str] = set()
         for place, (line, cost) in enumerate(zip(lines, costs, strict=True)):
@@ -65,10 +71,13 @@ class SectionedRendering:
                 used += cost + heading
                 shown.append(place)
                 sections.add(line.section)
-        text = self._text([lines[place] for place in shown])
-        while shown and count([text])[0] > budget:  # a counter whose counts do not add up
-            shown.pop()
-            text = self._text([lines[place] for place in shown])
+        text = self._text(document, [lines[place] for place in shown])
+        while text and count([text])[0] > budget:  # a counter whose counts do not add up
+            if shown:
+                shown.pop()
+            else:
+                document = []
+            text = self._text(document, [lines[place] for place in shown])
         return text, tuple(results[place] for place in shown)
 
     def _titles(self) -> list[str]:
@@ -96,10 +105,10 @@ class SectionedRendering:
     def _heading(self, memory: Memory) -> str:
         return self.headings.get(memory.kind, next(iter(self.headings.values())))
 
-    def _text(self, lines: Sequence[Line]) -> str:
-        if not lines:
+    def _text(self, document: Sequence[str], lines: Sequence[Line]) -> str:
+        if not (document or lines):
             return ""
-        blocks = [OPENING]
+        blocks = [OPENING, *document]
         for title in self._titles():
             section = sorted(
                 (line for line in lines if line.section == title), key=lambda line: line.order

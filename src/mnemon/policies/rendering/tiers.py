@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mnemon.policies.rendering.defusing import defuse
+from mnemon.policies.rendering.defusing import defuse, document_lines
 from mnemon.policies.rendering.lines import claim_of, fitted, said
 
 if TYPE_CHECKING:
@@ -66,10 +66,5 @@ class LayeredRendering:
 
 def _document(base_memory: str) -> str:
     """Return the base memory under its heading: lines as they are, but none that is a heading."""
-    lines = [_harmless(line) for line in base_memory.strip().splitlines()]
+    lines = [_HEADING.sub(r"\1(", line) for line in document_lines(base_memory)]
     return "\n".join([BASE_MEMORY, *lines]) if lines else ""
-
-
-def _harmless(line: str) -> str:
-    indent = line[: len(line) - len(line.lstrip())]
-    return _HEADING.sub(r"\1(", indent + defuse(line))
