@@ -25,6 +25,9 @@ from mnemon.testing.trespass import DOORS, READING, Things, outcome
 
 from .looking import Opener, bytes_of, sealed_values
 
+ABOUT_PROFILES = {"profile", "kind_like"}
+"""Doors that read an owner's profile alone, whose name is not sealed."""
+
 UNKNOWN = "01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11"
 
 
@@ -199,7 +202,7 @@ def test_what_is_erased_opens_in_no_backup_and_others_are_whole(
         bobs = list(memory.export(owner="bob"))
     with opened(backup) as memory:  # as it is, not restored: today's keys open nothing of hers
         assert list(memory.export(owner="bob")) == bobs
-        for door in READING:
+        for door in sorted(set(READING) - ABOUT_PROFILES):
             for call in islice(DOORS[door](things, things), 1):
                 with pytest.raises(KeyUnavailable, match="erased"):
                     list(call(memory, door, "alice"))  # type: ignore[call-overload]
