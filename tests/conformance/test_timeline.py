@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -327,3 +329,17 @@ def test_a_search_by_vector_is_refused(alice: OwnerMemory) -> None:
 def test_messages_are_logged_and_never_recalled(alice: OwnerMemory) -> None:
     alice.learn("I like oolong", "Good")
     assert contents(alice.recall("oolong")) == []
+
+
+def test_a_fresh_process_loads_no_model() -> None:
+    program = """
+import sys
+from mnemon import Mnemon
+with Mnemon.open(":memory:", profile="timeline") as memory:
+    memory.remember("User prefers Rust", key="language", owner="alice")
+    memory.learn("I like tea", "Good", owner="alice")
+    assert memory.recall("rust", owner="alice").memories
+    assert memory.context("rust", owner="alice")
+assert "onnxruntime" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

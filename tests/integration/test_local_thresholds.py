@@ -41,3 +41,21 @@ def test_a_companion_merges_what_is_nearly_the_same(companion: Mnemon) -> None:
     assert second.importance == 0.8
     alice.remember("The user prefers tea to coffee", kind="preference")
     assert alice.stats().total_count == 2
+
+
+@pytest.fixture
+def tiers() -> Iterator[Mnemon]:
+    with Mnemon.open(":memory:", profile="tiers") as opened:
+        yield opened
+
+
+def test_tiers_knows_a_name_and_lets_a_restatement_take_the_place(tiers: Mnemon) -> None:
+    alex = tiers.owner("alex")
+    alex.remember("The user's name is Alex", kind="personal")
+    alex.remember("The user works at NASA", kind="personal")
+    found = alex.recall("Do you remember my name?").memories
+    assert found[0].content == "The user's name is Alex"
+    again = alex.remember("The name of the user is Alex", kind="personal")
+    assert alex.stats().total_count == 2
+    assert alex.context("What is the user called?").startswith("[Relevant memories]\n- ")
+    assert again.content in alex.context("What is the user called?")

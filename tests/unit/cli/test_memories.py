@@ -174,6 +174,12 @@ def test_a_context_keeps_its_budget(mnemon: Any) -> None:
     assert mnemon.ok("context", "units", "--token-budget", "3", "--top-k", "2").out == ""
 
 
+def test_context_ends_with_the_state_where_the_profile_has_a_place_for_it(mnemon: Any) -> None:
+    out = mnemon.ok("context", "units", "--state", "Battery: 4 %", "--profile", "tiers").out
+    assert out == "[Current physical state: Battery: 4 %]\n"
+    assert mnemon.ok("context", "units", "--state", "Battery: 4 %").out == ""
+
+
 def test_the_list_is_newest_first_and_goes_on_with_the_cursor(
     mnemon: Any, clock: SettableClock
 ) -> None:

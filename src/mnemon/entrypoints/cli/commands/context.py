@@ -19,6 +19,7 @@ mnemon context "plan my trip" --token-budget 500 > prompt.txt
 @command("context", example=EXAMPLE)
 @click.argument("query")
 @scope_options
+@click.option("--state", default="", help="How things stand now (profile tiers).")
 def run(call: Call, query: str, **given: Any) -> None:
     """Print what is relevant to QUERY as text for a prompt; nothing where there is nothing."""
     if given["token_budget"] is None:
