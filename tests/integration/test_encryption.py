@@ -14,6 +14,7 @@ import pytest
 from durability.killing import killed
 from durability.words import Words
 from mnemon import Mnemon
+from mnemon.adapters.crypto.configured import ConfiguredCiphers
 from mnemon.adapters.crypto.plain import PlainCipher
 from mnemon.adapters.crypto.ring import KeyRing
 from mnemon.adapters.sqlite.resealing import SEALED
@@ -140,6 +141,19 @@ def test_a_plain_store_stays_plain_and_an_encrypted_one_encrypted(
     with open_(encrypt=True) as memory:
         assert memory.recall("gate", owner="alice").memories
     assert b"4711" in path.read_bytes()
+
+
+def test_a_plain_store_where_an_encrypted_one_is_wanted_is_warned_of(
+    opened: Opener, ring: KeyRing, caplog: pytest.LogCaptureFixture
+) -> None:
+    with opened(cipher=PlainCipher()) as memory:
+        memory.remember("The gate's code is 4711", owner="alice")
+    for encrypt, warnings in ((False, []), (True, ["this store is not encrypted"])):
+        caplog.clear()
+        with opened(cipher=ConfiguredCiphers(ring, encrypt=encrypt)) as memory:
+            assert memory.recall("gate", owner="alice").memories
+        warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+        assert [each.split(";")[0] for each in warned] == warnings
 
 
 def test_encryption_is_on_by_default(path: Path, clock: SettableClock) -> None:
@@ -355,6 +369,7 @@ FIRST_START = """
 import sys
 from pathlib import Path
 from mnemon import Mnemon
+from mnemon.adapters.crypto.configured import ConfiguredCiphers
 from mnemon.adapters.crypto.master import KeyFile
 from mnemon.adapters.crypto.ring import KeyRing
 from mnemon.adapters.crypto.xchacha import KeyRingCiphers

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from durability.words import Words
 from mnemon import Message, Mnemon
@@ -16,11 +21,14 @@ from mnemon.adapters.crypto.ring import KeyRing
 from mnemon.adapters.crypto.xchacha import KeyRingCiphers
 from mnemon.adapters.sqlite.connections import Connection
 from mnemon.domain.messages import Role
-from mnemon.errors import InvalidInput
+from mnemon.errors import InvalidInput, ServiceFailed, WrongEmbeddingModel
 from mnemon.exchange.files import rereadable
+from mnemon.ports.embedder import TextRole
+from mnemon.testing.clock import SettableClock
+from mnemon.testing.embedders import WordCounter
 from mnemon.testing.hostile import HOSTILE
 
-from .looking import Opener, bytes_of, found_in
+from .looking import Opener, RecordingEmbedder, bytes_of, found_in
 
 
 @dataclass(slots=True)
@@ -138,3 +146,93 @@ def test_what_comes_by_a_pipe_is_not_laid_down_on_the_disk(
 def test_the_database_keeps_what_is_temporary_in_memory(path: Path) -> None:
     path.parent.mkdir()
     assert Connection(path, 1.0).rows("PRAGMA temp_store") == [(2,)]
+
+
+NETWORKED = """
+import sys
+seen = []
+sys.addaudithook(lambda event, args: seen.append(event) if event.startswith("socket.") else None)
+from click.testing import CliRunner
+from mnemon import Mnemon
+from mnemon.entrypoints.cli.main import cli
+with Mnemon.open(sys.argv[1]) as memory:
+    memory.learn("I live in Oslo.", "Nice.", owner="alice")
+    assert memory.recall("where do I live?", owner="alice").memories
+    memory.backup(sys.argv[1] + ".copy")
+done = CliRunner().invoke(cli, ["--store", sys.argv[1], "stats"])
+sys.exit(f"{seen}" if seen else 0)
+"""
+
+
+def test_nothing_listens_and_nothing_connects(tmp_path: Path) -> None:
+    """With the local model, as somebody uses it who configures nothing."""
+    command = [sys.executable, "-c", NETWORKED, str(tmp_path / "memory.db")]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+
+
+class Service(RecordingEmbedder):
+    """An embedder that is far away, and answers what it likes."""
+
+    def __init__(self, answer: object = None, name: str = "far away") -> None:
+        super().__init__()
+        self._name = name
+        self.answer = answer
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
+        vectors = super().embed(texts, role=role)
+        return vectors if self.answer is None else self.answer  # type: ignore[return-value]
+
+
+def test_an_embedder_is_told_texts_and_speakers_only(
+    path: Path, ring: KeyRing, clock: SettableClock
+) -> None:
+    service = Service()
+    with Mnemon.open(
+        path, embedder=service, clock=clock, tokens=WordCounter(), cipher=KeyRingCiphers(ring)
+    ) as memory:
+        alice = memory.owner("owner of it")
+        stored = alice.remember("Lives in Oslo", key="their key", tags=["their tag"], session="s1")
+        alice.log([Message("Bob", "The mill turns", external_id="their id")], session="s2")
+        alice.recall("which mill?", tags=["their tag"], session="s2", kinds=["fact"])
+        alice.update(stored.id, "Lives in Bergen", key="other key")
+    assert set(service.seen) == {"Lives in Oslo", "Bob: The mill turns", "which mill?"} | {
+        "Lives in Bergen"
+    }
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["no vectors", [[1.0]], np.full((1, 384), np.nan), np.zeros((0, 384)), np.full((1, 384), 1e39)],
+    ids=["text", "short", "not numbers", "none", "too large"],
+)
+def test_an_embedder_that_answers_nonsense_changes_nothing(
+    path: Path, ring: KeyRing, answer: object
+) -> None:
+    service = Service()
+    options: dict[str, Any] = {"embedder": service, "tokens": WordCounter()}
+    with Mnemon.open(path, cipher=KeyRingCiphers(ring), **options) as memory:
+        memory.remember("Lives in Oslo", owner="alice")
+        before = list(memory.export(owner="alice"))
+        service.answer = answer
+        for use in (
+            lambda: memory.remember("Lives in Bergen", owner="alice"),
+            lambda: memory.learn("I live in Bergen.", "Nice.", owner="alice"),
+            lambda: memory.recall("Bergen", owner="alice"),
+        ):
+            with pytest.raises(ServiceFailed, match="far away: gave"):
+                use()
+        assert list(memory.export(owner="alice")) == before
+        assert memory.recall("Oslo", owner="alice", mode="keyword").memories
+
+
+def test_a_store_of_another_model_is_refused(path: Path, ring: KeyRing) -> None:
+    options: dict[str, Any] = {"tokens": WordCounter(), "cipher": KeyRingCiphers(ring)}
+    with Mnemon.open(path, embedder=Service(), **options) as memory:
+        memory.remember("Lives in Oslo", owner="alice")
+    with pytest.raises(WrongEmbeddingModel, match="far away"):
+        Mnemon.open(path, embedder=Service(name="nearer"), **options)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from mnemon import Message, Mnemon, OwnerMemory
 from mnemon.domain.messages import Role
+from mnemon.exchange.jsonl import Remembered
 from mnemon.exchange.records import Chronicle, Ending, Record
 from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
@@ -90,3 +92,23 @@ def test_what_was_known_then_is_known_there_too(
         then = version.valid_from + timedelta(minutes=1)
         here = alice.recall("Where does she work?", as_of=then, touch=False)
         assert other.recall("Where does she work?", as_of=then, touch=False) == here
+
+
+def test_it_says_how_many_secrets_it_took_out_of_what_is_new(
+    records: list[Record], clock: SettableClock
+) -> None:
+    token = "gh~p_a8Kd03Lmqpx9Zt7bVn2cRw5yUe1iOaSdFgHj".replace("~", "")
+    told: list[Record] = []
+    for record in records:
+        if isinstance(record, Message):
+            told.append(replace(record, content=f"{record.content} {token} {token}"))
+        elif isinstance(record, Chronicle) and record.memory.key == "job":
+            versions = tuple(
+                replace(each, memory=replace(each.memory, content=f"Has [REDACTED] and {token}"))
+                for each in record.history.versions
+            )
+            told.append(Chronicle(versions[-1].memory, replace(record.history, versions=versions)))
+    other = bob_in(clock)
+    assert other.import_(told).redactions == 3 * 2 + 3
+    assert other.import_(told).redactions == 0
+    assert other.import_([Remembered(content=f"Uses {token}")]).redactions == 1

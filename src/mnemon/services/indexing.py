@@ -162,7 +162,8 @@ class Indexer:
         dimension = self._embedder.dimension
         given = self._embedder.embed(texts, role=role)
         try:
-            vectors = np.asarray(given, dtype=np.float32)
+            with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused
+                vectors = np.asarray(given, dtype=np.float32)
         except (TypeError, ValueError, OverflowError) as error:
             problem = "gave what is no list of vectors"
             raise ServiceFailed(self._embedder.name, problem) from error

@@ -13,9 +13,10 @@ from mnemon.exchange.records import Chronicle, Document, Ending
 from mnemon.policies import arguments, ids
 from mnemon.services.base_memory import MAX_CHARS
 from mnemon.services.screening import screened, screened_name, screened_tags
-from mnemon.text.screening import redact
+from mnemon.text.screening import REDACTED, redact
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from mnemon.exchange.records import Record
@@ -36,6 +37,26 @@ def checked(records: object, *, max_memory_chars: int) -> list[Record]:
         _record(record, f"records[{place}]", max_memory_chars)
         for place, record in enumerate(records)
     ]
+
+
+def taken_out(given: Sequence[object], records: Sequence[Record]) -> dict[str, int]:
+    """Return how many secrets `checked` took out of each message and memory, by its id."""
+    pairs = zip(given, records, strict=True)
+    return {
+        after.memory.id if isinstance(after, Chronicle) else after.id: (
+            _redactions_in(after) - _redactions_in(before)
+        )
+        for before, after in pairs
+        if isinstance(after, (Message, Chronicle))
+    }
+
+
+def _redactions_in(record: object) -> int:
+    if isinstance(record, Message):
+        return record.content.count(REDACTED)
+    if isinstance(record, Chronicle):
+        return sum(each.memory.content.count(REDACTED) for each in record.history.versions)
+    return 0
 
 
 def _record(record: object, field: str, limit: int) -> Record:

@@ -18,11 +18,11 @@ from mnemon.services.base_memory import shown
 from mnemon.services.drafts import drafted
 from mnemon.services.indexing import Text, in_window, memory_text, message_text
 from mnemon.services.paging import all_memories
-from mnemon.services.received import checked
+from mnemon.services.received import checked, taken_out
 from mnemon.services.settling import IMPORTED, Order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
     from mnemon.ports.store import IndexEntry, Snapshot, Transaction
@@ -42,12 +42,14 @@ class Taken:
         memories: How many memories are new.
         already: How many of both were there before, by their ids.
         unkeyed: Ids of memories that lost their key, as another one has it here.
+        redactions: How many secrets were taken out of what is new.
     """
 
     messages: int = 0
     memories: int = 0
     already: int = 0
     unkeyed: tuple[str, ...] = ()
+    redactions: int = 0
 
     def __add__(self, other: Taken) -> Taken:
         """Return both together."""
@@ -56,6 +58,7 @@ class Taken:
             self.memories + other.memories,
             self.already + other.already,
             self.unkeyed + other.unkeyed,
+            self.redactions + other.redactions,
         )
 
 
@@ -102,15 +105,17 @@ class Transferring:
             InvalidInput: A record can't be taken; the field says which.
         """
         self._access.check_enabled()
-        told = [each for each in arguments.several(records, "records") if _has_no_history(each)]
+        given = arguments.several(records, "records")
+        told = [each for each in given if _has_no_history(each)]
         if told:
-            return self._take_told(owner_id, told, records)
+            return self._take_told(owner_id, told, given)
         profile = self._access.profile(owner_id)
-        records = checked(records, max_memory_chars=profile.max_memory_chars)
-        messages = [each for each in records if isinstance(each, Message)]
+        taking = checked(given, max_memory_chars=profile.max_memory_chars)
+        redactions = taken_out(given, taking)
+        messages = [each for each in taking if isinstance(each, Message)]
         profiles = tuple(self._access.profiles.values())
         chronicles = [
-            _of_profile(each, profile, profiles) for each in records if isinstance(each, Chronicle)
+            _of_profile(each, profile, profiles) for each in taking if isinstance(each, Chronicle)
         ]
         with self._access.store.read(owner_id) as known:
             entries = iter(self._indexer.entries(_texts(profile, messages, chronicles), known))
@@ -118,18 +123,18 @@ class Transferring:
         versions = [(each, [next(entries) for _ in each.history.versions]) for each in chronicles]
         with self._access.store.write(owner_id) as tx:
             tx.adopt_profile(profile.name)
-            taken = self._take_messages(tx, indexed)
-            for record in records:
+            taken = self._take_messages(tx, indexed, redactions)
+            for record in taking:
                 if isinstance(record, Document):
                     _take_document(tx, record)
                 if isinstance(record, Ending):
                     tx.end_session(record.session_id, record.at)
             for chronicle, each in versions:
-                taken += _take_memory(tx, chronicle, each)
+                taken += _take_memory(tx, chronicle, each, redactions)
         return taken
 
     def _take_told(
-        self, owner_id: str, told: Sequence[Remembered], records: Sequence[Record | Remembered]
+        self, owner_id: str, told: Sequence[Remembered], records: Sequence[object]
     ) -> Taken:
         """Store memories that have no history."""
         if len(told) < len(records):
@@ -149,12 +154,20 @@ class Transferring:
                 for memory, draft in zip(settled.memories, taking.drafts, strict=True)
                 if draft in taking.unkeyed
             ),
+            redactions=sum(
+                draft.redactions
+                for memory, draft in zip(settled.memories, taking.drafts, strict=True)
+                if memory.id in settled.new
+            ),
         )
 
     def _take_messages(
-        self, tx: Transaction, indexed: Sequence[tuple[Message, IndexEntry]]
+        self,
+        tx: Transaction,
+        indexed: Sequence[tuple[Message, IndexEntry]],
+        redactions: Mapping[str, int],
     ) -> Taken:
-        stored = 0
+        stored, taken_out_of_them = 0, 0
         for session_id, group in groupby(indexed, key=lambda each: each[0].session_id):
             pairs = list(group)
             there = {message.id for message in tx.originals([m.id for m, _ in pairs])}
@@ -166,7 +179,9 @@ class Transferring:
             ]
             tx.log(session_id, self._in_place(tx, session_id, fresh))
             stored += len(fresh)
-        return Taken(messages=stored, already=len(indexed) - stored)
+            taken_out_of_them += sum(redactions[message.id] for message, _ in fresh)
+        already = len(indexed) - stored
+        return Taken(messages=stored, already=already, redactions=taken_out_of_them)
 
     def _in_place(
         self, tx: Transaction, session_id: str, fresh: Sequence[tuple[Message, IndexEntry]]
@@ -229,7 +244,12 @@ def _take_document(tx: Transaction, document: Document) -> None:
             tx.set_base_memory(content, sources=(), at=since)
 
 
-def _take_memory(tx: Transaction, chronicle: Chronicle, entries: Sequence[IndexEntry]) -> Taken:
+def _take_memory(
+    tx: Transaction,
+    chronicle: Chronicle,
+    entries: Sequence[IndexEntry],
+    redactions: Mapping[str, int],
+) -> Taken:
     memory = chronicle.memory
     if tx.memories([memory.id]):
         return Taken(already=1)
@@ -239,7 +259,8 @@ def _take_memory(tx: Transaction, chronicle: Chronicle, entries: Sequence[IndexE
     _replay(tx, chronicle, entries)
     tx.amend(memory)
     tx.record(chronicle.history.events)
-    return Taken(memories=1, unkeyed=(memory.id,) if key_is_lost else ())
+    unkeyed = (memory.id,) if key_is_lost else ()
+    return Taken(memories=1, unkeyed=unkeyed, redactions=redactions[memory.id])
 
 
 def _replay(tx: Transaction, chronicle: Chronicle, entries: Sequence[IndexEntry]) -> None:

@@ -376,3 +376,11 @@ def test_a_folder_that_is_not_there_is_an_error(eventful: Any) -> None:
     answer = eventful("export", "--output", "none/all.jsonl")
     assert answer.code == 14
     assert "no such file or directory" in answer.err
+
+
+def test_an_import_says_how_many_secrets_were_taken_out(mnemon: Any) -> None:
+    lines = LINES.replace("The key is blue", "password: tulip-4711-gate").replace(
+        "Prefers metric units", "My password is tulip-4711-gate"
+    )
+    assert mnemon.ok("import", "jsonl", file_of(lines)).out.endswith("; 2 secrets redacted.\n")
+    assert mnemon.json("import", "jsonl", file_of(lines))["redactions"] == 0

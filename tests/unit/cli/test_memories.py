@@ -305,3 +305,12 @@ def test_nothing_that_was_stored_reaches_the_terminal_as_a_command(mnemon: Any) 
         assert "\\u202eevil" in out
         assert "\u202e" not in mnemon.ok(*args, "--json").out
     assert "[bold]loud[/bold] :smile:" in mnemon.ok("show", id_).out
+
+
+def test_learning_says_how_many_secrets_were_taken_out(mnemon: Any) -> None:
+    said = "I like this. My password is tulip-4711-gate"
+    told = mnemon.ok("learn", said, "Noted: password = tulip-4711-gate").out
+    assert "1 memory learned; 2 secrets redacted" in told
+    assert "tulip" not in told
+    assert mnemon.json("learn", said, "--session", "s2")["redactions"] == 1
+    assert "redacted" not in mnemon.ok("learn", "Nothing secret here").out

@@ -30,9 +30,9 @@ class ConfiguredCiphers:
     def known(self, name: str, store_id: bytes, check: bytes) -> Cipher:
         """See the port."""
         is_plain = name == PlainCipher.name
-        if is_plain == self._encrypt:
-            _log.info(
-                "this store is %s, and stays so: enable_encryption is for new stores",
-                "not encrypted" if is_plain else "encrypted",
-            )
+        if is_plain and self._encrypt:
+            # May be somebody else's, put in the place of an encrypted one.
+            _log.warning("this store is not encrypted; enable_encryption is for new stores")
+        elif not is_plain and not self._encrypt:
+            _log.info("this store is encrypted, and stays so: enable_encryption is for new stores")
         return PlainCipher() if is_plain else self._encrypted.known(name, store_id, check)

@@ -61,7 +61,8 @@ class CallableEmbedder:
     def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
         given = self._function(texts)
         try:
-            vectors = np.asarray(given, dtype=np.float32)
+            with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused
+                vectors = np.asarray(given, dtype=np.float32)
         except (TypeError, ValueError) as error:
             raise ServiceFailed(self._name, "gave what is no list of vectors") from error
         if vectors.ndim != _DIMENSIONS or not vectors.shape[1]:

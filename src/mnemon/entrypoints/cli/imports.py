@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 import msgspec
 
 from mnemon.domain.memories import Origin
-from mnemon.entrypoints.cli.output import counted
+from mnemon.entrypoints.cli.output import counted, redacted
 from mnemon.errors import InvalidInput
 from mnemon.exchange import backup, chatgpt, claude, jsonl
 from mnemon.exchange.files import conversation_files, opened, rereadable
@@ -56,6 +56,7 @@ class Tally:
         conversations: The names of those that messages were given of.
         unkeyed: Ids of memories whose key another one has here.
         passed_over: How many messages were empty, or too long to be taken.
+        redactions: How many secrets were taken out of what was stored.
     """
 
     messages: int = 0
@@ -64,6 +65,7 @@ class Tally:
     conversations: set[str] = field(default_factory=set)
     unkeyed: list[str] = field(default_factory=list)
     passed_over: int = 0
+    redactions: int = 0
 
     def __str__(self) -> str:
         there = f"; {self.already} were there already" if self.already else ""
@@ -73,6 +75,7 @@ class Tally:
             f"{counted(self.messages, 'message', 'messages')} of "
             f"{counted(len(self.conversations), 'conversation', 'conversations')}, "
             f"{counted(self.memories, 'memory', 'memories')}{there}{over}{unkeyed}"
+            f"{redacted(self.redactions)}"
         )
 
 
@@ -192,6 +195,7 @@ def store(memory: OwnerMemory, batch: Batch, tally: Tally) -> int:
         tally.messages += len(logged.messages)
         tally.memories += len(logged.memories)
         tally.already += logged.already
+        tally.redactions += logged.redactions
         return len(batch.messages)
     if isinstance(batch, Remembered):
         _count(memory.import_([batch]), (), tally)
@@ -217,3 +221,4 @@ def _count(taken: Taken, records: Sequence[Record], tally: Tally) -> None:
     tally.memories += taken.memories
     tally.already += taken.already
     tally.unkeyed += taken.unkeyed
+    tally.redactions += taken.redactions

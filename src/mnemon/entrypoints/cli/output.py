@@ -103,6 +103,11 @@ def counted(number: int, one: str, more: str) -> str:
     return f"{number:,} {one if number == 1 else more}"
 
 
+def redacted(number: int) -> str:
+    """Return the end of a sentence that says how many secrets were taken out; nothing for none."""
+    return f"; {counted(number, 'secret', 'secrets')} redacted" if number else ""
+
+
 def facts(pairs: Iterable[tuple[str, object]]) -> Table:
     """Return names and values, a line each; what has no value is left out."""
     from rich.table import Table

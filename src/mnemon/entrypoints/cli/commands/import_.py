@@ -57,5 +57,6 @@ def run(call: Call, format: str, file: str, samples: tuple[str, ...], *, trusted
             "passed_over": tally.passed_over,
             "conversations": len(tally.conversations),
             "unkeyed": tally.unkeyed,
+            "redactions": tally.redactions,
         },
     )

@@ -8,7 +8,7 @@ import click
 
 from mnemon.entrypoints.cli.calls import Call, command
 from mnemon.entrypoints.cli.options import Instant, text_argument
-from mnemon.entrypoints.cli.output import counted
+from mnemon.entrypoints.cli.output import counted, redacted
 from mnemon.entrypoints.cli.terminal import one_line
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def run(call: Call, user: str, assistant: str | None, session: str, at: datetime
     kept = "".join(f"\n  {each.kind}: {one_line(each.content)}" for each in learned.memories)
     call.say(
         f"{counted(len(learned.messages), 'message', 'messages')} logged, "
-        f"{counted(len(learned.memories), 'memory', 'memories')} learned{kept}",
+        f"{counted(len(learned.memories), 'memory', 'memories')} learned"
+        f"{redacted(learned.redactions)}{kept}",
         learned,
     )
