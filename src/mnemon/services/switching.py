@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mnemon.domain.memories import Action, Event, Memory, State
 from mnemon.errors import InvalidInput
+from mnemon.policies import arguments
 from mnemon.policies.kinds import kept_kinds, kind_in, with_kept
 from mnemon.services.indexing import Text, in_window, memory_text, message_text
 from mnemon.services.paging import all_memories
@@ -92,7 +93,8 @@ class Switching:
     def _named(self, name: str) -> Profile:
         found = self._access.profiles.get(name)
         if found is None:
-            raise InvalidInput("profile", f"{name!r} is none of {', '.join(self._access.profiles)}")
+            known = ", ".join(self._access.profiles)
+            raise InvalidInput("profile", f"{arguments.shown(name)} is none of {known}")
         return found
 
     def _embed(
