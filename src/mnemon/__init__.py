@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from mnemon.engine import Mnemon
     from mnemon.errors import MnemonError
     from mnemon.owner import OwnerMemory
+    from mnemon.policies.merging import Operation, Verdict
+    from mnemon.policies.rendering.facts import format_conversation, format_memories
+    from mnemon.text.screening import contains_secrets, sanitize_lines
 
 __version__ = "0.1.0"
 
@@ -36,6 +39,7 @@ __all__ = [
     "Message",
     "Mnemon",
     "MnemonError",
+    "Operation",
     "Origin",
     "OwnerMemory",
     "Page",
@@ -47,8 +51,13 @@ __all__ = [
     "Source",
     "State",
     "Statistics",
+    "Verdict",
     "Version",
     "__version__",
+    "contains_secrets",
+    "format_conversation",
+    "format_memories",
+    "sanitize_lines",
 ]
 
 _HOME = {
@@ -60,6 +69,7 @@ _HOME = {
     "Message": "domain.messages",
     "Mnemon": "engine",
     "MnemonError": "errors",
+    "Operation": "policies.merging",
     "Origin": "domain.memories",
     "OwnerMemory": "owner",
     "Page": "domain.memories",
@@ -71,7 +81,12 @@ _HOME = {
     "Source": "domain.memories",
     "State": "domain.memories",
     "Statistics": "domain.owners",
+    "Verdict": "policies.merging",
     "Version": "domain.memories",
+    "contains_secrets": "text.screening",
+    "format_conversation": "policies.rendering.facts",
+    "format_memories": "policies.rendering.facts",
+    "sanitize_lines": "text.screening",
 }
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mnemon.adapters.arbitrators.timed import TimedArbitrator
 from mnemon.adapters.clock import SystemClock
 from mnemon.adapters.embedders.callable import CallableEmbedder
 from mnemon.config import Loaded, Settings, load
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from mnemon.adapters.crypto.ring import KeyRing
+    from mnemon.policies.merging import Verdict
+    from mnemon.ports.arbitrator import Arbitrator
     from mnemon.ports.backups import Restored
     from mnemon.ports.cipher import Ciphers
     from mnemon.ports.clock import Clock
@@ -80,6 +83,7 @@ def assemble(  # noqa: PLR0913 - what `Mnemon.open` takes
     config: Loaded | str | os.PathLike[str] | None,
     ciphers: Ciphers | None = None,
     reranker: Reranker | Callable[[str, list[str]], Sequence[float]] | None = None,
+    arbitrator: Arbitrator | Callable[[str, str], Verdict] | None = None,
 ) -> Parts:
     """Open a store and put the services around it; see `Mnemon.open`."""
     loaded = _loaded(config, profile)
@@ -99,7 +103,8 @@ def assemble(  # noqa: PLR0913 - what `Mnemon.open` takes
             limit=settings.rag_limit,
             reranker=_reranker(reranker, settings),
         )
-        services = _services(access, indexer, recalling, touches, settings)
+        settling = Settling(access, indexer, _arbitrator(arbitrator, settings))
+        services = _services(access, indexer, recalling, settling, touches, settings)
     except BaseException:
         store.close()
         raise
@@ -107,10 +112,14 @@ def assemble(  # noqa: PLR0913 - what `Mnemon.open` takes
 
 
 def _services(
-    access: Access, indexer: Indexer, recalling: Recalling, touches: Touches, settings: Settings
+    access: Access,
+    indexer: Indexer,
+    recalling: Recalling,
+    settling: Settling,
+    touches: Touches,
+    settings: Settings,
 ) -> Services:
     changing = Changing(access, indexer)
-    settling = Settling(access, indexer)
     weighing = Weighing(access, indexer)
     maintaining, retaining = Maintaining(access), Retaining(access, indexer)
     return Services(
@@ -285,6 +294,12 @@ def _reranker(
     if hasattr(given, "score"):
         return given
     return CallableReranker(given)
+
+
+def _arbitrator(
+    given: Arbitrator | Callable[[str, str], Verdict] | None, settings: Settings
+) -> Arbitrator | None:
+    return None if given is None else TimedArbitrator(given, settings.facts.arbitration_timeout_s)
 
 
 def open_embedder(settings: Settings) -> Embedder:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from mnemon.bootstrap import Parts
     from mnemon.config import Loaded
+    from mnemon.policies.merging import Verdict
+    from mnemon.ports.arbitrator import Arbitrator
     from mnemon.ports.backups import Restored
     from mnemon.ports.cipher import Ciphers
     from mnemon.ports.clock import Clock
@@ -55,6 +57,7 @@ class Mnemon(OwnerDoors):
         config: Loaded | str | PathLike[str] | None = None,
         cipher: Ciphers | None = None,
         reranker: Reranker | Callable[[str, list[str]], Sequence[float]] | None = None,
+        arbitrator: Arbitrator | Callable[[str, str], Verdict] | None = None,
     ) -> Self:
         """Open a store; a new one is made where there is none.
 
@@ -73,6 +76,9 @@ class Mnemon(OwnerDoors):
                 encryption, the first store makes the keys: back them up (`mnemon key backup`).
             reranker: Scores anew what was found, in profiles that take its word (`chunks`): a port,
                 or a function from a query and texts to scores; None: by the configuration.
+            arbitrator: Tells what becomes of a memory that is near to a known one, where the
+                profile asks (`facts`): a port, or a function of both texts, the known one
+                first; None: both are kept.
 
         Raises:
             InvalidConfiguration: A setting can't be taken.
@@ -93,6 +99,7 @@ class Mnemon(OwnerDoors):
                 config=config,
                 ciphers=cipher,
                 reranker=reranker,
+                arbitrator=arbitrator,
             )
         )
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
 from mnemon import Mnemon, OwnerMemory
+from mnemon.config import load
 from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
 
@@ -18,18 +20,30 @@ def clock() -> SettableClock:
 
 
 @pytest.fixture
-def opened(clock: SettableClock) -> Iterator[Callable[[str], OwnerMemory]]:
-    """Return what opens a store of a profile in memory, and gives an owner of it."""
+def engines(clock: SettableClock) -> Iterator[Callable[..., Mnemon]]:
+    """Return what opens a store of a profile in memory: `engines("facts", numbers, **options)`."""
     engines: list[Mnemon] = []
 
-    def open_profile(profile: str) -> OwnerMemory:
-        embedder, tokens = HashingEmbedder(), WordCounter()
+    def open_engine(
+        profile: str, numbers: Mapping[str, object] | None = None, **options: Any
+    ) -> Mnemon:
         engine = Mnemon.open(
-            ":memory:", profile=profile, embedder=embedder, clock=clock, tokens=tokens
+            ":memory:",
+            embedder=HashingEmbedder(),
+            clock=clock,
+            tokens=WordCounter(),
+            config=load(overrides={"profile": profile, **(numbers or {})}),
+            **options,
         )
         engines.append(engine)
-        return engine.owner("alice")
+        return engine
 
-    yield open_profile
+    yield open_engine
     for engine in engines:
         engine.close()
+
+
+@pytest.fixture
+def opened(engines: Callable[..., Mnemon]) -> Callable[[str], OwnerMemory]:
+    """Return what opens a store of a profile in memory, and gives an owner of it."""
+    return lambda profile: engines(profile).owner("alice")

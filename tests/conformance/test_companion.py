@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mnemon import OwnerMemory
+from mnemon import Mnemon, OwnerMemory, State
 from mnemon.domain.items import Span
 from mnemon.domain.recall import Recalled, Score
 from mnemon.policies.forgetting import Wear, freshness
@@ -22,6 +22,7 @@ from mnemon.testing.builders import candidates, memory
 from mnemon.testing.clock import SettableClock
 
 Golden = Callable[[str], dict[str, Any]]
+Engines = Callable[..., Mnemon]
 PROFILE = companion()
 
 
@@ -35,6 +36,22 @@ def alice(opened: Callable[[str], OwnerMemory]) -> OwnerMemory:
 
 def test_the_kinds_are_those_of_the_source_by_priority() -> None:
     assert PROFILE.kinds == ("correction", "fact", "preference", "context", "tool_result")
+
+
+def test_facts_preferences_and_corrections_have_their_own_calls(alice: OwnerMemory) -> None:
+    made = [
+        alice.store_fact("User's birthday is March 15", 0.9),
+        alice.store_preference("Prefers metric units", 0.8),
+        alice.store_correction("Actually prefers tea, not coffee", 1.0),
+    ]
+    assert [(one.kind, one.importance) for one in made] == [
+        ("fact", 0.9),
+        ("preference", 0.8),
+        ("correction", 1.0),
+    ]
+    stats = alice.stats()
+    assert (stats.total_count, stats.with_embeddings) == (3, 3)
+    assert stats.avg_importance == pytest.approx(0.9)
 
 
 # --- automatic learning -------------------------------------------------------------------------
@@ -74,6 +91,11 @@ def test_an_exchange_becomes_one_memory_of_question_and_answer(alice: OwnerMemor
     (one,) = learned.memories
     assert one.content == "Q: What time is it?\nA: 3:00 PM"
     assert [source.id for source in one.sources] == [message.id for message in learned.messages]
+
+
+def test_memories_are_recalled_and_not_the_messages_they_were_made_of(alice: OwnerMemory) -> None:
+    (one,) = alice.learn("What time is it in Oslo?", "3:00 PM").memories
+    assert [each.id for each in alice.recall("What time is it in Oslo?").memories] == [one.id]
 
 
 def test_a_long_reply_is_cut_in_the_memory_and_whole_in_the_log(alice: OwnerMemory) -> None:
@@ -219,8 +241,44 @@ def test_a_recalled_memory_is_what_is_left_of_it(alice: OwnerMemory, clock: Sett
     assert one.score.strength == pytest.approx(0.76)
 
 
-def test_cleanup_lets_go_what_falls_under_a_tenth() -> None:
+def test_decay_tells_which_memories_got_weaker_and_doing_it_again_changes_nothing(
+    engines: Engines, clock: SettableClock
+) -> None:
+    engine = engines("companion")
+    alice = engine.owner("alice")
+    faded = alice.remember("The weather in Oslo is mild", kind="context", importance=0.8)
+    clock.advance(timedelta(days=1))
+    assert engine.apply_decay() == (faded.id,)
+    assert engine.apply_decay() == ()
+    stored = alice.get(faded.id)
+    assert stored.strength == pytest.approx(0.76)
+    assert stored.importance == 0.8
+    assert stored.updated_at == faded.updated_at
+
+
+def test_by_the_sources_own_floors_nothing_is_ever_cleaned_up(
+    engines: Engines, clock: SettableClock
+) -> None:
     assert PROFILE.cleanup_below == 0.1
+    engine = engines("companion")
+    engine.remember("The weather in Oslo is mild", kind="context", owner="alice")
+    clock.advance(timedelta(days=9_999))
+    assert engine.cleanup() == 0
+
+
+def test_what_falls_under_a_raised_minimum_is_cleaned_up_and_can_be_restored(
+    engines: Engines, clock: SettableClock
+) -> None:
+    engine = engines("companion", {"min_importance": 0.32})
+    alice = engine.owner("alice")
+    gone = alice.remember("The weather in Oslo is mild", kind="context")
+    kept = alice.remember("Actually the meeting takes place on Tuesday", kind="correction")
+    clock.advance(timedelta(days=365))
+    assert engine.cleanup(dry_run=True) == 1
+    assert engine.cleanup() == 1
+    assert [one.id for one in alice.list().memories] == [kept.id]
+    assert alice.get(gone.id).state is State.FADED
+    assert alice.restore(gone.id).id == gone.id
 
 
 # --- the prompt ---------------------------------------------------------------------------------
@@ -262,8 +320,12 @@ def test_the_prompt_has_at_most_2000_characters_and_what_does_not_fit_is_left_ou
     assert rendered(("fact", "d" * (exact + 1))) == ""
 
 
-def test_five_memories_are_enough_where_it_is_not_said() -> None:
-    assert PROFILE.limit == 5
+def test_a_prompt_is_made_of_the_five_best_where_it_is_not_said(alice: OwnerMemory) -> None:
+    for when in ("daily", "yearly", "alone", "gladly", "often", "slowly", "barefoot"):
+        alice.remember(f"Alice walks along harbour {when}", kind="fact")
+    assert alice.stats().total_count == 7
+    assert alice.context("Alice walks along harbour").count("\n- ") == 5
+    assert alice.retrieve_context("Alice walks along harbour", 6).count("\n- ") == 6
 
 
 def test_with_nothing_to_say_there_is_no_prompt(alice: OwnerMemory) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from threading import Event
 from typing import Any
 
 import numpy as np
 import pytest
 
-from mnemon import OwnerMemory
+from mnemon import Memory, Mnemon, Operation, OwnerMemory, State, Verdict
 from mnemon.domain.items import Span
 from mnemon.domain.recall import Recalled, Score
 from mnemon.errors import InvalidInput
@@ -23,10 +24,12 @@ from mnemon.policies.ranking.model import Query
 from mnemon.policies.rendering.facts import format_memories
 from mnemon.policies.rendering.model import Material
 from mnemon.profiles.facts import FactsNumbers, facts
+from mnemon.testing.arbitrators import ScriptedArbitrator
 from mnemon.testing.builders import candidates, memory
 from mnemon.testing.clock import SettableClock
 
 Golden = Callable[[str], dict[str, Any]]
+Engines = Callable[..., Mnemon]
 PROFILE = facts()
 
 
@@ -143,6 +146,87 @@ def test_the_middle_band_inserts_without_an_arbitrator(alice: OwnerMemory) -> No
     assert alice.stats().total_count == 2
 
 
+MORNING = "Bob walks along the old harbour every morning"
+EVENING = "Bob walks along the old harbour every evening"
+
+
+def arbitrated(engines: Engines, *answers: Verdict) -> tuple[OwnerMemory, Memory, Memory]:
+    """Return an owner who was told two things that are near, and what became of each."""
+    arbitrator = ScriptedArbitrator(answers)
+    alice = engines("facts", arbitrator=arbitrator).owner("alice")
+    known, new = alice.remember(MORNING), alice.remember(EVENING, kind="identity")
+    assert arbitrator.asked == [(MORNING, EVENING)]
+    return alice, known, new
+
+
+def test_add_inserts_the_new_one(engines: Engines) -> None:
+    alice, known, new = arbitrated(engines, Verdict(Operation.ADD))
+    assert known.id != new.id
+    assert alice.active_count() == 2
+
+
+def test_update_rewrites_the_known_one_with_the_merged_text(engines: Engines) -> None:
+    merged = "Bob walks along the old harbour every morning and evening"
+    alice, known, new = arbitrated(engines, Verdict(Operation.UPDATE, merged))
+    assert (new.id, new.content, new.kind, new.version) == (known.id, merged, "identity", 2)
+    assert alice.active_count() == 1
+    assert [one.id for one in alice.recall(merged).memories] == [known.id]
+
+
+def test_delete_retires_the_known_one_and_inserts_the_new(engines: Engines) -> None:
+    alice, known, new = arbitrated(engines, Verdict(Operation.DELETE))
+    assert [one.id for one in alice.list().memories] == [new.id]
+    retired = alice.get(known.id)
+    assert (retired.state, retired.superseded_by) == (State.SUPERSEDED, new.id)
+
+
+def test_noop_drops_the_new_one(engines: Engines) -> None:
+    alice, known, new = arbitrated(engines, Verdict(Operation.NOOP))
+    assert (new.id, new.content, new.version) == (known.id, MORNING, 1)
+    assert alice.active_count() == 1
+
+
+def test_an_arbitrator_that_fails_keeps_both(engines: Engines) -> None:
+    alice, _, _ = arbitrated(engines)
+    assert alice.active_count() == 2
+
+
+def test_an_arbitrator_that_takes_too_long_keeps_both(engines: Engines) -> None:
+    never = Event()
+
+    def waiting(existing: str, candidate: str) -> Verdict:
+        never.wait(60)
+        return Verdict(Operation.DELETE, existing + candidate)
+
+    numbers = {"facts.arbitration_timeout_s": 0.01}
+    alice = engines("facts", numbers, arbitrator=waiting).owner("alice")
+    alice.remember(MORNING)
+    alice.remember(EVENING)
+    never.set()
+    assert alice.active_count() == 2
+
+
+def test_what_expired_lives_again_when_it_is_told_again(
+    engines: Engines, clock: SettableClock
+) -> None:
+    engine = engines("facts")
+    alice = engine.owner("alice")
+    first = alice.remember(f"Bob {TWENTY}", kind="contextual")
+    clock.advance(timedelta(days=31))
+    assert alice.recall(f"Bob {TWENTY}").memories == ()
+    assert engine.expire() == 1
+    again = alice.remember(f"Bob {TWENTY} too", kind="contextual")
+    assert (again.id, again.state, again.version) == (first.id, State.ACTIVE, 2)
+    assert again.expires_at == clock.now() + timedelta(days=30)
+    assert [one.id for one in alice.recall(f"Bob {TWENTY}").memories] == [first.id]
+
+
+def test_what_was_forgotten_stays_so(alice: OwnerMemory) -> None:
+    first = alice.remember("Bob uses Go")
+    alice.forget(first.id)
+    assert alice.remember("Bob uses Go").id != first.id
+
+
 def test_the_same_words_are_one_memory_in_the_newest_wording(alice: OwnerMemory) -> None:
     first = alice.remember("Bob uses Go")
     second = alice.remember("bob uses go!")
@@ -158,8 +242,20 @@ def test_a_fact_has_at_most_500_bytes(alice: OwnerMemory) -> None:
         alice.remember("é" * 250 + "x")
 
 
-def test_an_owner_has_at_most_1000_active_memories() -> None:
+def test_over_1000_active_memories_the_weakest_go(engines: Engines, clock: SettableClock) -> None:
     assert PROFILE.capacity == 1_000
+    alice = engines("facts", {"facts.max_per_user": 3}).owner("alice")
+    weak = alice.remember("Reads a book on whales", kind="contextual")
+    clock.advance(timedelta(days=5))
+    kept = [
+        alice.remember("Bakes rye bread", kind="identity", importance=0.9),
+        alice.remember("Plays cello", kind="identity", importance=0.2),
+        alice.remember("Owns four goats", kind="identity", importance=0.3),
+    ]
+    assert alice.get(weak.id).state is State.EVICTED
+    alice.remember("Climbs in winter", kind="identity", importance=0.8)
+    assert alice.get(kept[1].id).state is State.EVICTED
+    assert alice.active_count() == 3
 
 
 def test_a_line_with_a_secret_is_redacted_as_a_whole(alice: OwnerMemory) -> None:
@@ -203,6 +299,29 @@ def test_hybrid_scores_are_as_the_golden_values_say(golden: Golden) -> None:
         assert found == pytest.approx(case["expect"], abs=values["tolerance"])
 
 
+def test_search_finds_by_vector_alone_and_leaves_no_trace(alice: OwnerMemory) -> None:
+    one = alice.remember("Bob uses Go at work")
+    assert [each.id for each in alice.search("Bob uses Go").memories] == [one.id]
+    assert alice.get(one.id).access_count == 0
+
+
+def test_hybrid_search_counts_what_it_returns(engines: Engines) -> None:
+    engine = engines("facts")
+    alice = engine.owner("alice")
+    one = alice.remember("Bob uses Go at work")
+    assert [each.id for each in alice.hybrid_search("Bob uses Go").memories] == [one.id]
+    engine.flush()
+    assert alice.get(one.id).access_count == 1
+
+
+def test_a_page_past_the_end_is_empty_and_says_a_total_of_0(alice: OwnerMemory) -> None:
+    alice.remember("Bob uses Go")
+    alice.remember("Bakes rye bread")
+    page, total = alice.memories(limit=1, offset=1)
+    assert ([one.content for one in page], total) == (["Bob uses Go"], 2)
+    assert alice.memories(limit=1, offset=2) == ((), 0)
+
+
 # --- decay --------------------------------------------------------------------------------------
 
 
@@ -238,6 +357,22 @@ def test_decay_is_as_the_golden_values_say(golden: Golden) -> None:
         assert rate == pytest.approx(case["lambda_per_hour"], abs=values["tolerance"])
         found = strength(category, hours)
         assert found == pytest.approx(case["expect"], abs=values["tolerance"])
+
+
+def test_decay_is_stored_for_all_and_leaves_the_update_time_alone(
+    engines: Engines, clock: SettableClock
+) -> None:
+    engine = engines("facts")
+    told = {
+        owner: engine.remember("Builds a boat", kind="project", owner=owner)
+        for owner in ("alice", "bob")
+    }
+    clock.advance(timedelta(days=30))
+    assert set(engine.apply_decay()) == {one.id for one in told.values()}
+    for owner, one in told.items():
+        stored = engine.get(one.id, owner=owner)
+        assert stored.strength == pytest.approx(0.5)
+        assert stored.updated_at == one.updated_at
 
 
 def test_decay_is_computed_anew_every_hour() -> None:

@@ -159,8 +159,8 @@ class Facts:
         profile="facts",
     )  # fmt: skip
     arbitration_timeout_s: float = scalar(
-        30.0, "how long to wait for the arbitrator, in seconds", low=0.1, high=3600.0,
-        profile="facts", note=NOT_YET,
+        30.0, "how long to wait for the arbitrator, in seconds", low=0.01, high=3600.0,
+        profile="facts",
     )  # fmt: skip
     max_per_user: int = scalar(
         1000, "how many active memories an owner has at most", low=1, high=1_000_000,

@@ -13,6 +13,7 @@ from mnemon.services.drafts import checked_kind, end_of, screened_content, told,
 from mnemon.services.indexing import in_window, memory_text, message_text
 from mnemon.services.remains import messages_of, remaining, said_by, went_with, withheld
 from mnemon.services.screening import screened_name, screened_tags
+from mnemon.services.vitality import aged
 from mnemon.text.normal import content_key
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ class Changing:
             if memory.kind != old.kind:
                 trusted_kind(memory.kind, memory.origin)
                 memory = replace(memory, kept_kind=None)  # of a kind that it is no more
+            (memory,) = aged(self._access.profile(owner_id), [memory], now)
             _check_key_free(tx, memory)
             if memory.content != old.content:
                 _check_not_said(tx, memory, entry.content_key)

@@ -5,20 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from mnemon.domain.memories import History, Memory, Page, State
 from mnemon.errors import InvalidInput, NotFound
 from mnemon.policies import arguments, ids
-from mnemon.policies.forgetting import Wear
 from mnemon.services.drafts import checked_kind
 from mnemon.services.screening import screened_name
+from mnemon.services.vitality import aged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from datetime import datetime
-
-    from numpy.typing import NDArray
 
     from mnemon.domain.messages import Message, Session
     from mnemon.domain.owners import Statistics
@@ -26,7 +21,6 @@ if TYPE_CHECKING:
     from mnemon.services.access import Access
 
 MAX_PAGE = 1_000
-_SECONDS_PER_DAY = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,25 +180,7 @@ class Inspecting:
 
     def _aged(self, owner_id: str, memories: Sequence[Memory]) -> list[Memory]:
         """Return memories with their strength as of now."""
-        now = self._access.clock.now()
-        strength = self._access.profile(owner_id).forgetting.strength(
-            Wear(
-                [memory.kind for memory in memories],
-                np.array([memory.importance for memory in memories], dtype=np.float64),
-                np.array([memory.access_count for memory in memories], dtype=np.int64),
-                _days(now, [memory.accessed_at or memory.created_at for memory in memories]),
-                _days(now, [memory.updated_at for memory in memories]),
-            )
-        )
-        return [
-            replace(memory, strength=float(left))
-            for memory, left in zip(memories, strength, strict=True)
-        ]
-
-
-def _days(now: datetime, times: Sequence[datetime]) -> NDArray[np.float64]:
-    elapsed = [(now - each).total_seconds() / _SECONDS_PER_DAY for each in times]
-    return np.array(elapsed, dtype=np.float64)
+        return aged(self._access.profile(owner_id), memories, self._access.clock.now())
 
 
 def shown(memories: Iterable[Memory]) -> list[Memory]:

@@ -30,6 +30,7 @@ from mnemon.services.drafts import Draft, restated, together, told
 from mnemon.services.indexing import memory_text
 from mnemon.services.maintain import evict
 from mnemon.services.neighbourhood import Neighbourhood
+from mnemon.services.vitality import aged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -334,7 +335,6 @@ class _Planning:
             key=draft.key,
             tags=draft.tags,
             importance=draft.weight,
-            strength=draft.weight,
             happened_at=draft.happened_at,
             expires_at=draft.expires_at or self._default_end(draft.kind),
             session_id=draft.session_id,
@@ -354,7 +354,6 @@ class _Planning:
             summary=None,
             tags=draft.tags or old.tags,
             importance=draft.weight,
-            strength=draft.weight,
             happened_at=draft.happened_at,
             expires_at=draft.expires_at or self._default_end(draft.kind),
             session_id=draft.session_id,
@@ -380,7 +379,6 @@ class _Planning:
             summary=None if is_reworded else old.summary,
             tags=decision.tags,
             importance=decision.importance,
-            strength=decision.importance,
             happened_at=draft.happened_at or old.happened_at,
             expires_at=self._new_end(old, draft, decision.kind),
             state=State.ACTIVE,
@@ -402,7 +400,7 @@ class _Planning:
         memory = restated(known, draft)
         if self._order.by == IMPORTED and memory == known:
             return known
-        memory = replace(memory, strength=memory.importance, updated_at=self._order.now)
+        memory = replace(memory, updated_at=self._order.now)
         self._step("amend", memory, Action.RESTATED, draft)
         return memory
 
@@ -423,6 +421,7 @@ class _Planning:
         details: dict[str, str] | None = None,
     ) -> None:
         order = self._order
+        (memory,) = aged(order.profile, [memory], order.now)
         known = {**told(draft.redactions), **(details or {})}
         event = Event(memory.id, action, order.now, order.by, memory.version, known)
         self._steps.append(_Step(how, memory, event, entry, near))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,11 +15,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from mnemon.domain.memories import Memory
     from mnemon.ports.store import Uses
     from mnemon.ports.upkeep import Vitals
     from mnemon.profiles.model import Profile
 
 _MICROSECONDS_PER_DAY = 86_400_000_000.0
+_SECONDS_PER_DAY = 86_400.0
 
 
 def days_since(times: NDArray[np.int64], now: datetime) -> NDArray[np.float64]:
@@ -41,3 +44,25 @@ def strengths(
             days_since(uses.updated_at, now),
         )
     )
+
+
+def aged(profile: Profile, memories: Sequence[Memory], now: datetime) -> list[Memory]:
+    """Return memories with the strength that they have now."""
+    left = profile.forgetting.strength(
+        Wear(
+            [memory.kind for memory in memories],
+            np.array([memory.importance for memory in memories], dtype=np.float64),
+            np.array([memory.access_count for memory in memories], dtype=np.int64),
+            _days(now, [memory.accessed_at or memory.created_at for memory in memories]),
+            _days(now, [memory.updated_at for memory in memories]),
+        )
+    )
+    return [
+        replace(memory, strength=float(strength))
+        for memory, strength in zip(memories, left, strict=True)
+    ]
+
+
+def _days(now: datetime, times: Sequence[datetime]) -> NDArray[np.float64]:
+    elapsed = [(now - each).total_seconds() / _SECONDS_PER_DAY for each in times]
+    return np.array(elapsed, dtype=np.float64)
