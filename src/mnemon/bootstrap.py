@@ -11,9 +11,9 @@ from mnemon.adapters.arbitrators.timed import TimedArbitrator
 from mnemon.adapters.clock import SystemClock
 from mnemon.adapters.embedders.callable import CallableEmbedder
 from mnemon.config import Loaded, Settings, load
+from mnemon.config.book import ProfileBook
 from mnemon.config.loading import user_folder
 from mnemon.config.paths import file_path
-from mnemon.config.profiles import profiles
 from mnemon.config.thresholds import fitted
 from mnemon.errors import InvalidConfiguration, InvalidInput, WrongEmbeddingModel
 from mnemon.owner import Services
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from mnemon.ports.reranker import Reranker
     from mnemon.ports.store import Store
     from mnemon.ports.tokens import TokenCounter
+    from mnemon.profiles.model import Profile
 
 IN_MEMORY = ":memory:"
 KEY = "MNEMON_KEY"
@@ -76,7 +77,7 @@ class Parts:
 def assemble(  # noqa: PLR0913 - what `Mnemon.open` takes
     url: str | os.PathLike[str] | None,
     *,
-    profile: str | None,
+    profile: str | Profile | None,
     embedder: Embedder | Callable[[list[str]], ArrayLike] | None,
     clock: Clock | None,
     tokens: TokenCounter | None,
@@ -86,15 +87,22 @@ def assemble(  # noqa: PLR0913 - what `Mnemon.open` takes
     arbitrator: Arbitrator | Callable[[str, str], Verdict] | None = None,
 ) -> Parts:
     """Open a store and put the services around it; see `Mnemon.open`."""
-    loaded = _loaded(config, profile)
+    own = () if profile is None or isinstance(profile, str) else (profile,)
+    loaded = _loaded(config, profile if isinstance(profile, str) else None)
     clock = clock or SystemClock()
     chosen = _embedder(embedder, loaded.settings)
     settings = fitted(loaded, chosen.name).settings
+    book = ProfileBook.of(loaded, chosen.name, *own)
+    default = own[0].name if own else settings.profile
+    if default not in book:
+        raise InvalidConfiguration(
+            "profile", f"{default!r} is none of {', '.join(book)}", loaded.origins["profile"]
+        )
     store = open_store(settings.store if url is None else _store_url(url), settings, ciphers)
     try:
         _check_model(store, chosen)
         touches = Touches(store, clock)
-        access = Access(store, clock, profiles(settings), settings.profile, settings.enabled)
+        access = Access(store, clock, book, default, settings.enabled)
         indexer = Indexer(chosen, tokens or open_counter(settings), store)
         recalling = Recalling(
             access,

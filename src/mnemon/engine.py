@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mnemon.ports.embedder import Embedder
     from mnemon.ports.reranker import Reranker
     from mnemon.ports.tokens import TokenCounter
+    from mnemon.profiles.model import Profile
     from mnemon.services.inspect import ProfileInfo
     from mnemon.services.purge import Erased
     from mnemon.services.retain import Retained
@@ -50,7 +51,7 @@ class Mnemon(OwnerDoors):
         cls,
         url: str | PathLike[str] | None = None,
         *,
-        profile: str | None = None,
+        profile: str | Profile | None = None,
         embedder: Embedder | Callable[[list[str]], ArrayLike] | None = None,
         clock: Clock | None = None,
         tokens: TokenCounter | None = None,
@@ -66,7 +67,8 @@ class Mnemon(OwnerDoors):
         Args:
             url: A file's path, or ":memory:" for a store that ends with the process; None:
                 by the configuration.
-            profile: The profile of new owners; None: by the configuration.
+            profile: The profile of new owners, by name or one of your own making; None: by the
+                configuration.
             embedder: A port, or a function from texts to vectors; None: by the configuration.
             clock: The time; None: the computer's.
             tokens: Counts tokens; None: the local embedder's word pieces.

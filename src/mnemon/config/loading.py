@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,13 @@ FILE_NAME = "mnemon.toml"
 ALL: Mapping[str, Setting] = {setting.name: setting for setting in settings_of(Settings)}
 """Every setting by its name, in the order of the documentation."""
 
+BUILT_IN = ("standard", "companion", "facts", "chunks", "tiers", "timeline")
+"""The profiles that come with Mnemon."""
+
 _PREFIX = "MNEMON_"
+_PROFILES = "profiles"
+_IN_PROFILE = 4  # memory, profiles, the name, the key
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _KEY_PATH = "encryption_key_path"
 _VARIABLES = {setting.variable: setting for setting in ALL.values()}
 _VARIABLES_TOO = {"MNEMON_MODEL": ALL["embedding.model"]}
@@ -39,11 +46,13 @@ class Loaded:
         origins: For every setting's name "default", "argument", "environment NAME" or
             "FILE:LINE".
         file: The file that was read, if any.
+        own_profiles: The profiles that the file adds, by name.
     """
 
     settings: Settings
     origins: Mapping[str, str]
     file: Path | None = None
+    own_profiles: Mapping[str, OwnProfile] = field(default_factory=dict)
 
     def value(self, name: str) -> Scalar:
         """Return one setting's value by its dotted name."""
@@ -52,6 +61,19 @@ class Loaded:
             value = getattr(value, part)
         checked_value: Scalar = value
         return checked_value
+
+
+@dataclass(frozen=True, slots=True)
+class OwnProfile:
+    """A profile that a configuration adds: another one with numbers of its own.
+
+    Attributes:
+        base: The name of that other one.
+        loaded: All settings as they are for it.
+    """
+
+    base: str
+    loaded: Loaded
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +101,21 @@ def load(
     """
     file = Path(path) if path is not None else find_file()
     found: dict[str, _Found] = {}
+    own: dict[str, dict[str, _Found]] = {}
     if file is not None:
-        found |= _from_file(file)
+        found, own = _from_file(file)
     found |= _from_environment(env or {})
     found |= _from_arguments(overrides or {})
     found["store"] = _store(found.get("store"))
     found[_KEY_PATH] = _key_path(found.get(_KEY_PATH), file)
+    added = {
+        name: OwnProfile(str(values.pop("base").value), _loaded({**found, **values}, file))
+        for name, values in own.items()
+    }
+    return dataclasses.replace(_loaded(found, file), own_profiles=added)
+
+
+def _loaded(found: Mapping[str, _Found], file: Path | None) -> Loaded:
     origins = {name: found[name].origin if name in found else "default" for name in ALL}
     return Loaded(_built(found), origins, file)
 
@@ -112,12 +143,17 @@ def default_store() -> Path:
     return user_data_path("mnemon", appauthor=False) / "memory.db"
 
 
-def _from_file(file: Path) -> dict[str, _Found]:
+def _from_file(file: Path) -> tuple[dict[str, _Found], dict[str, dict[str, _Found]]]:
+    """Return the settings of a file, and those of each profile that it adds."""
     found: dict[str, _Found] = {}
+    added: list[toml.Entry] = []
     for entry in toml.read(file):
         source = f"{file}:{entry.line}"
         if entry.path[0] != "memory":
             raise InvalidConfiguration(entry.name, "all settings stand under [memory]", source)
+        if entry.path[1:2] == (_PROFILES,):
+            added.append(entry)
+            continue
         name = ".".join(entry.path[1:])
         if entry.is_section and name in ("", *_sections()):
             continue
@@ -126,7 +162,58 @@ def _from_file(file: Path) -> dict[str, _Found]:
         if name == "store":
             value = _against(file, str(value), source)
         found[name] = _Found(value, source)
-    return found
+    return found, _added_profiles(added, file)
+
+
+def _added_profiles(entries: Iterable[toml.Entry], file: Path) -> dict[str, dict[str, _Found]]:
+    """Return what `[memory.profiles.NAME]` says: its base, and settings by their names."""
+    added: dict[str, dict[str, _Found]] = {}
+    names: dict[str, str] = {}
+    for entry in entries:
+        source = f"{file}:{entry.line}"
+        _, _, name, *rest = (*entry.path, "")
+        if not entry.is_section and len(entry.path) != _IN_PROFILE:
+            raise InvalidConfiguration(entry.name, "stands in [memory.profiles.NAME]", source)
+        if entry.is_section:
+            if len(entry.path) == _IN_PROFILE - 1:
+                _check_name(name, source)
+                added[name], names[name] = _base_of(entry, source), source
+            continue
+        if rest[0] != "base":
+            base = str(added[name]["base"].value)
+            setting = _setting_of(base, rest[0], source)
+            added[name][setting.name] = _Found(
+                _check(setting.name, setting, entry.value, source), source
+            )
+    return added
+
+
+def _base_of(entry: toml.Entry, source: str) -> dict[str, _Found]:
+    values: Any = entry.value
+    base = values.get("base", "standard")
+    if base not in BUILT_IN:
+        raise InvalidConfiguration(
+            f"{entry.name}.base", f"must be one of {', '.join(BUILT_IN)}, not {base!r}", source
+        )
+    return {"base": _Found(base, source)}
+
+
+def _check_name(name: str, source: str) -> None:
+    if _NAME.fullmatch(name) is None or name in BUILT_IN:
+        problem = "a profile's name is made of small letters, digits, - and _, and is not taken"
+        raise InvalidConfiguration(f"profiles.{name}", problem, source)
+
+
+def _setting_of(base: str, key: str, source: str) -> Setting:
+    """Return the setting that a number of a profile is."""
+    own = {
+        setting.name.rpartition(".")[2]: setting
+        for setting in ALL.values()
+        if setting.about.profile == base
+    }
+    if key not in own:
+        raise _unknown(key, ("base", *own), source)
+    return own[key]
 
 
 def _setting_in_file(entry: toml.Entry, name: str, source: str) -> Setting:

@@ -196,8 +196,8 @@ class Settings:
 
     profile: str = scalar(
         "standard",
-        "how memories are made, found and forgotten, for new owners",
-        choices=("standard", "companion", "facts", "chunks", "tiers", "timeline"),
+        "how memories are made, found and forgotten, for new owners: standard, companion, facts,"
+        " chunks, tiers, timeline, or one of your own",
     )
     enabled: bool = scalar(True, "whether anything is written")
     enable_rag: bool = scalar(True, "whether `context` says anything")

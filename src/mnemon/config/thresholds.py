@@ -25,7 +25,8 @@ def fitted(loaded: Loaded, embedder: str) -> Loaded:
         return loaded
     unset = {name: value for name, value in _settings_of(own) if loaded.origins[name] == "default"}
     origins = {**loaded.origins, **dict.fromkeys(unset, f"fitted to {embedder}")}
-    return Loaded(_with(loaded.settings, unset), origins, loaded.file)
+    settings = _with(loaded.settings, unset)
+    return dataclasses.replace(loaded, settings=settings, origins=origins)
 
 
 def _settings_of(own: Thresholds) -> Iterator[tuple[str, float]]:

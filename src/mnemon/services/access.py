@@ -7,7 +7,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from mnemon.errors import Disabled
+from mnemon.errors import Disabled, InvalidConfiguration
 from mnemon.policies.ids import ENTROPY_BYTES, uuid7
 
 if TYPE_CHECKING:
@@ -63,8 +63,17 @@ class Access:
     ids: Ids = field(default_factory=Ids)
 
     def profile(self, owner_id: str) -> Profile:
-        """Return the owner's profile."""
-        return self.profiles[self.store.profile(owner_id, self.default_profile)]
+        """Return the owner's profile.
+
+        Raises:
+            InvalidConfiguration: It was added by a configuration or a package that is not there.
+        """
+        name = self.store.profile(owner_id, self.default_profile)
+        found = self.profiles.get(name)
+        if found is None:
+            problem = f"an owner has {name!r}, which is not there: it was added by a package or a"
+            raise InvalidConfiguration("profile", f"{problem} configuration")
+        return found
 
     def new_id(self, now: datetime) -> str:
         """Return a new id that sorts after all made before, by this process or earlier."""

@@ -1,0 +1,116 @@
+"""Profiles of one's own: from the configuration, from a package, from code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mnemon import Mnemon
+from mnemon.errors import InvalidConfiguration
+from mnemon.profiles.standard import standard
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+
+PACKAGE = """
+from dataclasses import replace
+from mnemon.profiles.companion import companion
+
+def diary():
+    return replace(companion(), name="diary", kinds=(*companion().kinds, "dream"))
+
+def wrong():
+    return companion()
+"""
+
+
+def opened(store: Path | str = ":memory:", **options: object) -> Mnemon:
+    return Mnemon.open(store, embedder=HashingEmbedder(), tokens=WordCounter(), **options)  # type: ignore[arg-type] # passed on
+
+
+def configured(folder: Path, text: str) -> Path:
+    file = folder / "mnemon.toml"
+    file.write_text(text)
+    return file
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A package that adds profiles."""
+    (tmp_path / "dreaming.py").write_text(PACKAGE)
+    about = tmp_path / "dreaming-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: dreaming\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[mnemon.profiles]\ndiary = dreaming:diary\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield
+    sys.modules.pop("dreaming", None)
+
+
+def test_a_configuration_adds_a_profile_with_numbers_of_its_own(tmp_path: Path) -> None:
+    file = configured(
+        tmp_path,
+        """
+        [memory]
+        profile = "notes"
+        decay_factor = 0.9
+        [memory.profiles.notes]
+        base = "companion"
+        min_importance = 0.4
+        """,
+    )
+    with opened(config=file) as memory:
+        assert memory.profile(owner="a") == "notes"
+        weak = memory.remember("Weather is fine", owner="a", kind="context", importance=0.3)
+        assert memory.cleanup(owner="a") == 1
+        assert memory.get(weak.id, owner="a").state == "faded"
+        memory.switch_profile("companion", owner="b")
+        memory.remember("Weather is fine", owner="b", kind="context", importance=0.3)
+        assert memory.cleanup(owner="b") == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ('[memory.profiles.notes]\nbase = "other"', "base"),
+        ('[memory.profiles.notes]\nbase = "companion"\nmerge_treshold = 0.9', "merge_threshold"),
+        ('[memory.profiles.notes]\nbase = "companion"\nmerge_threshold = 9', "merge_threshold"),
+        ('[memory.profiles.facts]\nbase = "companion"', "facts"),
+        ('[memory.profiles."A B"]\nbase = "companion"', "A B"),
+        ("[memory.profiles]\nnotes = 1", "profiles"),
+        ('[memory]\nprofile = "nots"', "nots"),
+    ],
+)
+def test_a_mistake_is_named_with_its_place(tmp_path: Path, text: str, named: str) -> None:
+    with pytest.raises(InvalidConfiguration) as caught:
+        opened(config=configured(tmp_path, text))
+    assert named in str(caught.value)
+    assert "mnemon.toml:" in str(caught.value)
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_package_adds_a_profile() -> None:
+    with opened(profile="diary") as memory:
+        dream = memory.remember("I flew over Oslo", owner="a", kind="dream")
+        assert memory.recall("Oslo", owner="a").memories[0].id == dream.id
+        assert "diary" in [each.name for each in memory.profiles()]
+
+
+def test_code_adds_a_profile() -> None:
+    own = replace(standard(), name="loud", kinds=(*standard().kinds, "shout"))
+    with opened(profile=own) as memory:
+        memory.remember("HEY", owner="a", kind="shout")
+        assert memory.profile(owner="a") == "loud"
+
+
+@pytest.mark.usefixtures("installed")
+def test_an_owner_whose_profile_is_gone_is_told_so(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db", profile="diary") as memory:
+        memory.remember("I flew over Oslo", owner="a")
+    (tmp_path / "dreaming-1.0.dist-info" / "entry_points.txt").write_text("")
+    with opened(tmp_path / "m.db") as memory:
+        with pytest.raises(InvalidConfiguration, match="diary"):
+            memory.recall("Oslo", owner="a")
+        memory.remember("Lives in Oslo", owner="b")
