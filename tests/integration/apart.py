@@ -12,7 +12,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -123,11 +123,10 @@ def filled(folder: Path, *, but_for_kilobytes: int = 0) -> Iterator[None]:
     """Fill a disk, but for a little, and empty it again."""
     filler = folder / "filler"
     with filler.open("wb", buffering=0) as file:
-        try:
-            while True:
-                file.write(b"x" * 1024)
-        except OSError:
-            pass
+        for piece in (b"x" * 65_536, b"x" * 1024):
+            with suppress(OSError):
+                while True:
+                    file.write(piece)
         file.truncate(max(0, file.tell() - 1024 * but_for_kilobytes))
     try:
         yield

@@ -265,7 +265,7 @@ LOOKALIKES = (
 def test_an_owner_with_a_name_like_another_is_another(worlds: Worlds, door: str) -> None:
     before = worlds.with_alice.rows("alice")
     # A few calls of each: what they name is the subject of the test before.
-    calls = list(DOORS[door](worlds.own, worlds.alice))[::40]
+    calls = list(DOORS[door](worlds.own, worlds.alice))[::60]
     for owner, call in product(LOOKALIKES, calls):
         (here, done), (there, same) = worlds.answers(door, call, owner)
         assert here == there, (owner, call)
@@ -292,7 +292,8 @@ def test_who_has_records_of_the_same_ids_does_what_he_wants_with_his_own(worlds:
         except NotFound:  # it went with another
             continue
     assert worlds.with_alice.rows("alice") == before
-    assert memory.erase("twin").owner_id == "twin"
+    for world in (worlds.with_alice, worlds.without):  # in both, to leave them alike
+        world.memory.erase("twin")
     assert worlds.with_alice.rows("alice") == before
 
 
@@ -304,7 +305,8 @@ def test_what_others_hold_changes_no_answer_and_stands_in_none(worlds: Worlds, d
         carol.remember(f"{worlds.own.texts[0]} {number} {WORD}", key=f"{door} {number}")
     worlds.arrive(bob)
     differs = False
-    for call in list(DOORS[door](worlds.own, worlds.own))[::3]:
+    calls = list(DOORS[door](worlds.own, worlds.own))
+    for call in calls[:: 1 + len(calls) // 30]:
         (here, done), (there, same) = worlds.answers(door, call, bob)
         assert here == there, call
         assert done == same, call

@@ -186,14 +186,15 @@ def _by_session(_own: Things, other: Things) -> Iterator[Call]:
 
 def _searched(own: Things, other: Things) -> Iterator[Call]:
     yield from map(_call, other.texts)
-    for text in filter(None, other.ids):
+    for text in filter(None, (*other.ids[:2], *PATTERNS)):
         yield _call(text, touch=False)  # to count uses takes a write
-    for text in (own.texts[0], other.texts[0]):
-        for session in other.names(other.sessions):
+    sessions, tags, kinds = (other.names(of) for of in (other.sessions, other.tags, other.keys))
+    for text, names in ((own.texts[0], slice(None)), (other.texts[0], slice(2))):
+        for session in sessions[names]:
             yield _call(text, session=session, touch=False)
-        for tag in other.names(other.tags):
+        for tag in tags[names]:
             yield _call(text, tags=[tag], touch=False)
-        for kind in ("fact", *other.names(other.keys)):
+        for kind in ("fact", *kinds[names]):
             yield _call(text, kinds=[kind], touch=False)
 
 
@@ -252,7 +253,7 @@ def _store(_own: Things, other: Things) -> Iterator[Call]:
 
 
 def _search(_own: Things, other: Things) -> Iterator[Call]:
-    for text in filter(None, (*other.texts, *other.ids)):
+    for text in filter(None, (*other.texts, *other.ids[:2], *PATTERNS)):
         yield _call(text)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
+import apsw
+
 from mnemon.adapters.folders import make_folder
 from mnemon.adapters.sqlite.connections import Connection, Connections
 from mnemon.adapters.sqlite.reading import (
@@ -205,8 +207,9 @@ def _use_wal(connection: Connection, busy_timeout_s: float) -> None:
     while True:
         try:
             connection.run("PRAGMA journal_mode = WAL")
-        except StoreUnavailable:
-            if monotonic() - started > busy_timeout_s:
+        except StoreUnavailable as error:
+            is_locked = isinstance(error.__cause__, (apsw.BusyError, apsw.LockedError))
+            if not is_locked or monotonic() - started > busy_timeout_s:
                 raise
             sleep(_RETRY_S)
         else:
