@@ -48,6 +48,7 @@ class Fact:
         assert again.id == self.id
         alice.update(self.id, key=f"{name} key", tags=[f"{name} tag"])
         self.words = words.all
+        alice.set_base_memory(f"Rides a green bicycle.\n\nI live in {self.place}. Met a heron.")
         self.before = clock.now()
         clock.advance(timedelta(days=1))
         self.messages = [message.id for each in ("s", "t") for message in alice.messages(each)]

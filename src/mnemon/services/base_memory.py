@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from mnemon.domain.memories import State
 from mnemon.errors import NotFound
 from mnemon.policies import arguments
-from mnemon.policies.folding import sentence_keys, without
+from mnemon.policies.folding import without
 from mnemon.services.paging import all_memories
+from mnemon.services.remains import said_by
 from mnemon.services.screening import screened
 
 if TYPE_CHECKING:
@@ -83,5 +84,5 @@ class BaseMemoryKeeping:
 def shown(snapshot: Snapshot, document: BaseMemory) -> BaseMemory:
     """Return a document without the sentences of what is forgotten."""
     forgotten = all_memories(snapshot, _FORGOTTEN)
-    gone = frozenset[str]().union(*(sentence_keys(memory.content) for memory in forgotten))
+    gone = frozenset[str]().union(*(said_by(snapshot, memory) for memory in forgotten))
     return replace(document, content=without(document.content, gone))

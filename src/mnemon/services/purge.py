@@ -63,11 +63,13 @@ class _Plan:
         memories: Ids of memories.
         messages: The messages that change: the versions left of each, none where it goes whole.
         windows: The messages just after those, whose keywords come in part from them.
+        documents: What versions of the base memory still say that say something of it.
     """
 
     memories: tuple[str, ...]
     messages: Mapping[str, Sequence[Wording]]
     windows: Mapping[str, Sequence[Wording]]
+    documents: Mapping[int, str]
 
     @property
     def gone(self) -> list[str]:
@@ -154,6 +156,7 @@ class Purging:
         before = {id_: self._before(tx, id_, plan) for id_ in left}
         versions = {memory.id: memory.version for memory in tx.memories(plan.memories)}
         tx.purge(plan.gone)
+        tx.reword_base_memory(plan.documents)
         for id_, pairs in bare.items():
             tx.reword(
                 id_,
@@ -209,16 +212,29 @@ def _target(snapshot: Snapshot, id_: str | None, key: str | None) -> Memory | Me
 
 def _plan(snapshot: Snapshot, target: Memory | Message, now: datetime) -> _Plan:
     messages: dict[str, Sequence[Wording]]
+    memories = [target] if isinstance(target, Memory) else _only_from(snapshot, target)
+    said = frozenset[str]().union(*(said_by(snapshot, memory) for memory in memories))
     if isinstance(target, Memory):
-        memories = [target.id]
-        said = said_by(snapshot, target)
         wordings = snapshot.wordings(messages_of(snapshot, target, now))
         messages = {id_: list(_left(versions, said)) for id_, versions in wordings.items()}
         messages = {id_: left for id_, left in messages.items() if left != wordings[id_]}
     else:
-        memories = [memory.id for memory in _only_from(snapshot, target)]
         messages = {target.id: ()}
-    return _Plan(tuple(memories), messages, _after(snapshot, messages))
+    return _Plan(
+        tuple(memory.id for memory in memories),
+        messages,
+        _after(snapshot, messages),
+        _documents_without(snapshot, said),
+    )
+
+
+def _documents_without(snapshot: Snapshot, said: frozenset[str]) -> dict[int, str]:
+    """Return what versions of the base memory say without sentences, those that change by it."""
+    found = snapshot.base_memories()
+    left = {each.version: without(each.content, said) for each in found}
+    return {
+        each.version: left[each.version] for each in found if left[each.version] != each.content
+    }
 
 
 def _left(versions: Iterable[Wording], said: frozenset[str]) -> Iterator[Wording]:
