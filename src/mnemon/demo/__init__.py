@@ -83,3 +83,8 @@ def load_conversation() -> DemoConversation:
     """Read the conversation from the package."""
     data = resources.files(__name__).joinpath("conversation.json").read_bytes()
     return msgspec.json.decode(data, type=DemoConversation)
+
+
+def load_leaflet() -> str:
+    """Read the document that ships with it from the package."""
+    return resources.files(__name__).joinpath("leaflet.md").read_text(encoding="utf-8")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,14 +58,16 @@ class Weighing:
 
     def chunks(self, pieces: Iterable[str], profile: Profile) -> Iterator[Chunk]:
         """Yield the chunks of a text that comes in pieces, each no longer than a memory may be."""
-        longest = profile.max_memory_chars
-        if profile.max_memory_bytes is not None:
-            longest = min(longest, profile.max_memory_bytes // _MOST_BYTES_A_CHARACTER)
-        base = profile.chunk_sizes
-        sizes = Sizes(
-            base.min_tokens, base.max_tokens, base.hard_max_tokens, min(longest, base.max_chars)
-        )
-        return stream_chunks(pieces, self._indexer.counter, sizes=sizes)
+        most_bytes = profile.max_memory_bytes
+        longest = min(profile.max_memory_chars, most_bytes or profile.max_memory_chars)
+        sizes = _no_longer(profile.chunk_sizes, longest)
+        for chunk in stream_chunks(pieces, self._indexer.counter, sizes=sizes):
+            size = len(chunk.text.encode())
+            if most_bytes is None or size <= most_bytes:
+                yield chunk
+            else:  # of a script whose characters take several bytes
+                shorter = _no_longer(sizes, most_bytes // _MOST_BYTES_A_CHARACTER)
+                yield from stream_chunks([chunk.text], self._indexer.counter, sizes=shorter)
 
     def centre(self, owner_id: str, profile: Profile) -> NDArray[np.float64] | None:
         """Return the centroid of what the owner has, where the profile asks for novelty."""
@@ -110,6 +112,10 @@ class Weighing:
             keeping.weigh(chunk.text, novelty=float(each), pieces=chunk.tokens)
             for chunk, each in zip(chunks, new, strict=True)
         ]
+
+
+def _no_longer(sizes: Sizes, chars: int) -> Sizes:
+    return replace(sizes, max_chars=min(sizes.max_chars, chars))
 
 
 def _kind(profile: Profile, text: str, origin: Origin) -> str:

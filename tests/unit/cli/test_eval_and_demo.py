@@ -84,3 +84,19 @@ def test_the_demo_leaves_the_users_store_alone(mnemon: Any) -> None:
 def test_the_demo_can_stay_in_a_store_that_is_named(mnemon: Any) -> None:
     mnemon.ok("demo", "--questions", "0", "--store", "demo.db")
     assert mnemon.json("stats", "--store", "demo.db", "--owner", "lena")["messages"] == 88
+
+
+def test_every_profile_shows_what_it_makes_of_the_same(mnemon: Any) -> None:
+    sides = mnemon.json("demo", "--profiles")
+    assert [side["profile"] for side in sides] == [
+        "standard",
+        "companion",
+        "facts",
+        "chunks",
+        "tiers",
+        "timeline",
+    ]
+    assert {side["messages"] for side in sides} == {88}
+    assert all(len(side["answers"]) == 3 for side in sides)
+    assert all(side["kept"] for side in sides)
+    assert "Side by side" in mnemon.ok("demo", "--profiles").out

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 EXAMPLE = """
 mnemon demo
 mnemon demo --questions 3 --prompts
+mnemon demo --profiles
 mnemon demo --store demo.db && mnemon recall --store demo.db --owner lena "Who has our key?"
 """
 
@@ -48,7 +49,8 @@ class _Stage:
 @command("demo", example=EXAMPLE)
 @click.option("--questions", type=click.IntRange(min=0), help="Ask only the first so many.")
 @click.option("--prompts", is_flag=True, help="Show the prompt of every question, not of two.")
-def run(call: Call, questions: int | None, *, prompts: bool) -> None:
+@click.option("--profiles", is_flag=True, help="Show what each profile makes of it instead.")
+def run(call: Call, questions: int | None, *, prompts: bool, profiles: bool) -> None:
     """Replay a conversation, ask about it, show what is remembered.
 
     A person talks with an assistant over half a year. Mnemon takes it in session by session,
@@ -58,6 +60,9 @@ def run(call: Call, questions: int | None, *, prompts: bool) -> None:
     from mnemon.demo import load_conversation
 
     conversation = load_conversation()
+    if profiles:
+        _compare(call, conversation)
+        return
     with _stage(call, conversation) as stage:
         screen = Screen(None if call.as_json else console())
         screen.begin(stage.memory.owner_id)
@@ -70,6 +75,15 @@ def run(call: Call, questions: int | None, *, prompts: bool) -> None:
         screen.end(asked)
     if call.as_json:
         print_json({"sessions": replayed, "questions": asked})
+
+
+def _compare(call: Call, conversation: DemoConversation) -> None:
+    from mnemon.demo import load_leaflet
+    from mnemon.entrypoints.cli.profile_demo import compare
+
+    sides = compare(call, conversation, load_leaflet())
+    if call.as_json:
+        print_json(sides)
 
 
 @contextmanager
