@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mnemon import Mnemon, OwnerMemory
+from mnemon.adapters.embedders.wordpiece import WordPieceCounter
 from mnemon.domain.memories import Origin
 from mnemon.domain.recall import RecallResult
 from mnemon.errors import InvalidInput
@@ -23,10 +24,14 @@ from mnemon.policies.ranking.first import foremost, put_first, share
 from mnemon.policies.ranking.model import Scores
 from mnemon.policies.ranking.selection import in_order
 from mnemon.policies.rendering.model import Material
+from mnemon.policies.salience import Signals, signals
+from mnemon.policies.salience import importance as combined
 from mnemon.profiles.chunks import chunks
 from mnemon.testing.builders import memory
 from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from mnemon.text.chunking import Chunk
+from mnemon.text.chunking import chunks as cut_into_chunks
 from samples import Golden, candidates, recalled, shown, words
 
 CHUNKS = chunks()
@@ -411,3 +416,83 @@ def test_what_is_learned_is_weighed_and_no_message_is_recalled(alice: OwnerMemor
     learned = alice.learn("I prefer tabs", "hm, well")
     assert [memory.kind for memory in learned.memories][:1] == ["procedural"]
     assert all(one.kind != "episode" for one in alice.recall("I prefer tabs").memories)
+
+
+# --- ingestion ----------------------------------------------------------------------------------
+
+SENTENCE = "The quick brown fox jumps over the lazy dog near the old river bank. "  # 15 pieces
+
+
+def cut(text: str) -> list[Chunk]:
+    return cut_into_chunks(text, WordPieceCounter(), sizes=CHUNKS.chunk_sizes)
+
+
+def test_double_newlines_are_the_first_boundary() -> None:
+    paragraph = (SENTENCE * 4).strip()
+    assert [chunk.text for chunk in cut(f"{paragraph}\n\n{paragraph}")] == [paragraph, paragraph]
+
+
+def test_a_paragraph_of_300_tokens_stays_whole_and_one_more_is_cut_at_a_sentence() -> None:
+    [whole] = cut(SENTENCE * 20)
+    assert whole.tokens == 300
+    first, second = cut(SENTENCE * 21)
+    assert first.text.endswith("bank.")
+    assert second.text.startswith("The quick")
+
+
+def test_neighbours_under_50_tokens_are_merged_with_a_neighbour() -> None:
+    short, long = SENTENCE.strip(), (SENTENCE * 4).strip()
+    assert [chunk.tokens for chunk in cut(f"{short}\n\n{long}\n\n{short}")] == [90]
+    assert [chunk.tokens for chunk in cut("\n\n".join([short] * 8))] == [60, 60]
+
+
+def test_no_merged_chunk_has_over_300_tokens() -> None:
+    short, full = SENTENCE.strip(), (SENTENCE * 20).strip()
+    assert [chunk.tokens for chunk in cut(f"{full}\n\n{short}\n\n{full}")] == [300, 15, 300]
+
+
+def test_code_lists_and_tables_are_not_cut_inside() -> None:
+    code = "```\n" + "\n\n".join(["x = 1"] * 120) + "\n```"
+    items = "\n".join([f"- {SENTENCE}"] * 30).strip()
+    rows = "\n".join(["| a | b |", "|---|---|", *["| c. D | e |"] * 60])
+    found = [chunk.text for chunk in cut(f"{code}\n\n{items}\n\n{rows}")]
+    assert found == [code, items, rows]
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        ("We met Anna Berg.", Signals(named_entity=True)),
+        ("It costs 5 euros.", Signals(number_or_date=True)),
+        ("I prefer it.", Signals(preference=True)),
+        ("I always do.", Signals(preference=True)),
+        ("I hate long meetings.", Signals(preference=True)),
+        ("My favorite is blue.", Signals(preference=True)),
+        ("Then call my_function again.", Signals(technical_term=True)),
+        ("It rained again.", Signals()),
+    ],
+)
+def test_salience_is_what_a_text_holds(text: str, held: Signals) -> None:
+    [pieces] = WordPieceCounter().count([text])
+    assert signals(text, tokens=pieces) == held
+
+
+def test_importance_is_6_tenths_novelty_and_4_salience(golden: Golden) -> None:
+    for case in golden("chunks_importance.json")["cases"]:
+        novelty = min(max(case["novelty_raw"], 0.0), 1.0)
+        assert combined(novelty, case["salience"]) == pytest.approx(case["expect"], abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("I prefer direct answers.", "procedural"),
+        ("Right now I am writing a test.", "working"),
+        ("User is a backend engineer specializing in Python and PostgreSQL.", "semantic"),
+        ("User is building a SaaS product with FastAPI and Stripe integration.", "semantic"),
+        ("2024-01-20: Discussed database migration from MySQL to PostgreSQL.", "episodic"),
+        ("2024-01-18: User reported issue with Alembic autogenerate on enums.", "episodic"),
+    ],
+)
+def test_the_first_rule_that_holds_says_the_kind(text: str, kind: str) -> None:
+    assert CHUNKS.judging.kind(text, Origin.USER) == kind
