@@ -1,0 +1,62 @@
+"""Bring your own profile: a way to remember made of the parts of others.
+
+A field log: notes of three kinds, the same words once, nothing fades, the newest first in a prompt.
+
+Run: python own_profile.py
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from mnemon import Mnemon
+from mnemon.domain.recall import Recalled
+from mnemon.policies.forgetting import Unfading
+from mnemon.policies.judging import FixedJudging
+from mnemon.policies.learning import SentencesLearned
+from mnemon.policies.merging import SameWords
+from mnemon.policies.ranking.standard import StandardRanking
+from mnemon.policies.rendering.defusing import defuse
+from mnemon.policies.rendering.model import Material
+from mnemon.profiles.model import Profile
+
+
+@dataclass(frozen=True, slots=True)
+class LogRendering:
+    """One line a note, the newest first, as many as fit."""
+
+    def render(
+        self, material: Material, budget: int, count: Callable[[Sequence[str]], list[int]]
+    ) -> tuple[str, tuple[Recalled, ...]]:
+        """Return the text and the results it shows."""
+        newest_first = sorted(material.results, key=lambda one: one.id, reverse=True)
+        shown: list[Recalled] = []
+        text = ""
+        for result in newest_first:
+            longer = f"{text}{result.kind}: {defuse(result.text)}\n"
+            if count([longer])[0] <= budget:
+                text = longer
+                shown.append(result)
+        return text, tuple(shown)
+
+
+FIELD_LOG = Profile(
+    name="field-log",
+    kinds=("sighting", "weather", "gear"),
+    standard_kinds={"sighting": "event", "weather": "context", "gear": "fact"},
+    own_kinds={"fact": "sighting", "event": "sighting", "context": "weather"},
+    judging=FixedJudging("sighting"),
+    learning=SentencesLearned(),
+    merging=SameWords(),
+    ranking=StandardRanking(),
+    forgetting=Unfading(),
+    rendering=LogRendering(),
+    told="notes in the field",
+)
+
+with Mnemon.open(":memory:", profile=FIELD_LOG) as memory:
+    log = memory.owner("ines")
+    log.remember("A pair of kingfishers at the weir")
+    log.remember("Fog until ten, then sun", kind="weather")
+    log.remember("A pair of kingfishers at the weir.")
+    print(log.context("which birds were at the weir?"))
+    print(log.switch_profile("standard").kinds)

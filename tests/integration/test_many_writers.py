@@ -1,0 +1,115 @@
+"""Many writers of one owner at once, in every profile: a fact stays one, others remain."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from mnemon import Mnemon
+from mnemon.domain.memories import State
+from mnemon.errors import Conflict
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+
+FACT = "Keeps the spare key under the third flower pot from the left"
+PROFILES = ("standard", "companion", "facts", "chunks", "tiers", "timeline")
+
+PROGRAM = f"""
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from mnemon import Mnemon
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+
+store, profile, process, threads = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
+with Mnemon.open(
+    store, profile=profile, embedder=HashingEmbedder(), tokens=WordCounter()
+) as memory:
+    owner = memory.owner("a")
+
+    def tell(thread):
+        owner.remember({FACT!r}, key="key" if profile == "timeline" else None)
+        word = f"{{process}}x{{thread}}"
+        owner.remember(
+            " ".join(f"{{word}}{{letter}}" for letter in "abcdefgh"),
+            key=word if profile == "timeline" else None,
+        )
+
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(tell, range(threads)))
+"""
+
+
+def opened(store: Path | str, profile: str = "standard") -> Mnemon:
+    return Mnemon.open(store, profile=profile, embedder=HashingEmbedder(), tokens=WordCounter())
+
+
+def write_at_once(store: Path, profile: str, processes: int, threads: int) -> None:
+    with opened(store, profile):  # so that nobody is first
+        pass
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, str(store), profile, f"p{number}", str(threads)],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(processes)
+    ]
+    for process in running:
+        _, errors = process.communicate(timeout=100)
+        assert process.returncode == 0, errors
+
+
+def assert_one_and_all(store: Path, profile: str, processes: int, threads: int) -> None:
+    with opened(store, profile) as memory:
+        active = memory.list(owner="a", limit=1_000).memories
+        assert [each.content for each in active].count(FACT) == 1
+        assert len(active) == 1 + processes * threads
+        assert memory.verify().is_clean
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_same_fact_from_many_stays_one_and_different_ones_remain(
+    tmp_path: Path, profile: str
+) -> None:
+    write_at_once(tmp_path / "m.db", profile, 2, 4)
+    assert_one_and_all(tmp_path / "m.db", profile, 2, 4)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_same_fact_from_4_processes_of_16_threads_stays_one(
+    tmp_path: Path, profile: str
+) -> None:
+    write_at_once(tmp_path / "m.db", profile, 4, 16)
+    assert_one_and_all(tmp_path / "m.db", profile, 4, 16)
+
+
+def test_attempts_at_a_cycle_of_supersessions_leave_none() -> None:
+    with opened(":memory:") as memory:
+        owner = memory.owner("a")
+        ids = [owner.remember(f"Fact of number {number}").id for number in range(4)]
+        pairs = [(old, new) for old in ids for new in ids] * 3
+
+        def supersede(pair: tuple[str, str]) -> Callable[[], None] | None:
+            try:
+                owner.supersede(*pair)
+            except Conflict:
+                return None
+            return None
+
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(supersede, pairs))
+        found = {each.id: each for each in owner.list(state="all", limit=100).memories}
+        for memory_ in found.values():
+            seen: set[str] = set()
+            step = memory_
+            while step.superseded_by is not None:
+                assert step.id not in seen
+                seen.add(step.id)
+                step = found[step.superseded_by]
+            assert step.state is State.ACTIVE

@@ -1,0 +1,183 @@
+"""Moving an owner between profiles: by the map of kinds, and nothing lost on the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import mnemon.services
+from mnemon import Mnemon
+from mnemon.domain.memories import Memory
+from mnemon.errors import InvalidInput, ServiceFailed
+from mnemon.policies.kinds import kept_kinds, with_kept
+from mnemon.ports.embedder import TextRole
+from mnemon.testing.clock import SettableClock
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+
+
+class Failing(HashingEmbedder):
+    """Works until it is broken."""
+
+    broken = False
+
+    def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
+        if self.broken:
+            raise ServiceFailed("hashing", "is out of order")
+        return super().embed(texts, role=role)
+
+
+PROFILES = ("standard", "companion", "facts", "chunks", "tiers", "timeline")
+
+
+def opened(profile: str = "standard", store: str | Path = ":memory:") -> Mnemon:
+    clock = SettableClock(datetime(2026, 3, 1, tzinfo=UTC))
+    return Mnemon.open(
+        store, profile=profile, embedder=HashingEmbedder(), tokens=WordCounter(), clock=clock
+    )
+
+
+def furnished(profile: str) -> Mnemon:
+    memory = opened(profile)
+    owner = memory.owner("a")
+    for number, kind in enumerate(memory.profiles()[0].kinds):
+        owner.remember(f"Note {number} of kind {kind} about subject{number}", kind=kind, key=kind)
+    owner.learn("I live in Oslo and I prefer tea.", "Noted.", session="s")
+    lost = owner.remember("Something about elephants", key="lost")
+    owner.forget(lost.id)
+    owner.set_base_memory("Lives in Oslo.")
+    return memory
+
+
+def dump(memory: Mnemon) -> list[Memory]:
+    return list(memory.list(owner="a", state="all", limit=1_000).memories)
+
+
+def without_ways(memory: Memory) -> tuple[object, ...]:
+    """Return what a change of profile must leave: all but versions and what is kept."""
+    names = set(Memory.__dataclass_fields__) - {
+        "version",
+        "kept_kind",
+        "strength",
+        "updated_at",
+    }
+    return tuple(getattr(memory, name) for name in sorted(names))
+
+
+@pytest.mark.parametrize("target", PROFILES)
+@pytest.mark.parametrize("source", PROFILES)
+def test_there_and_back_loses_nothing(source: str, target: str) -> None:
+    with furnished(source) as memory:
+        before = [without_ways(each) for each in dump(memory)]
+        asked = "Note about subject0"
+        recalled = [one.id for one in memory.recall(asked, owner="a", touch=False).memories]
+        memory.switch_profile(target, owner="a")
+        assert memory.profile(owner="a") == target
+        kinds = {each.name: each.kinds for each in memory.profiles()}[target]
+        assert {each.kind for each in dump(memory)} <= set(kinds)
+        memory.switch_profile(source, owner="a")
+        assert [without_ways(each) for each in dump(memory)] == before
+        again = [one.id for one in memory.recall(asked, owner="a", touch=False).memories]
+        assert again == recalled
+
+
+@given(st.lists(st.sampled_from(PROFILES), max_size=6))
+@settings(max_examples=20, deadline=None)
+def test_any_way_that_leads_back_loses_nothing(way: list[str]) -> None:
+    with furnished("standard") as memory:
+        before = [without_ways(each) for each in dump(memory)]
+        for name in (*way, "standard"):
+            memory.switch_profile(name, owner="a")
+        assert [without_ways(each) for each in dump(memory)] == before
+
+
+def test_a_dry_run_says_what_a_switch_would_do_and_changes_nothing() -> None:
+    with furnished("standard") as memory:
+        before = dump(memory)
+        told = memory.switch_profile("facts", owner="a", dry_run=True)
+        assert dump(memory) == before
+        assert memory.profile(owner="a") == "standard"
+        done = memory.switch_profile("facts", owner="a")
+        assert (told.kinds, told.messages) == (done.kinds, done.messages)
+        assert sum(count for _, _, count in done.kinds) == len(before)
+
+
+def test_what_the_new_profile_searches_by_is_there_at_once() -> None:
+    with opened("timeline") as memory:
+        owner = memory.owner("a")
+        kept = owner.remember("The boat lies in Bergen", key="boat")
+        said = owner.learn("The ferry leaves at nine.", session="s").messages[0]
+        assert owner.stats().with_embeddings == 0
+        assert owner.switch_profile("standard").messages == 1
+        found = owner.recall("The boat lies in Bergen", mode="vector").memories
+        assert found[0].id == kept.id
+        assert owner.recall("The ferry leaves at nine.", mode="vector").memories[0].id == said.id
+
+
+def test_a_kind_that_is_changed_meanwhile_stays_changed() -> None:
+    with opened("facts") as memory:
+        owner = memory.owner("a")
+        kept = owner.remember("Works on the Mulde report", kind="contextual")
+        owner.switch_profile("standard")
+        owner.update(kept.id, kind="project")
+        owner.switch_profile("facts")
+        assert owner.get(kept.id).kind == "project"
+
+
+def test_an_unknown_profile_is_refused() -> None:
+    with furnished("standard") as memory, pytest.raises(InvalidInput):
+        memory.switch_profile("other", owner="a")
+
+
+def test_where_the_embedder_fails_the_old_profile_holds() -> None:
+    embedder = Failing()
+    clock = SettableClock(datetime(2026, 3, 1, tzinfo=UTC))
+    with Mnemon.open(
+        ":memory:", profile="timeline", embedder=embedder, tokens=WordCounter(), clock=clock
+    ) as memory:
+        owner = memory.owner("a")
+        owner.remember("The boat lies in Bergen", key="boat")
+        embedder.broken = True
+        with pytest.raises(ServiceFailed):
+            owner.switch_profile("standard")
+        assert owner.profile() == "timeline"
+        assert owner.recall("boat").memories[0].kind == "knowledge"
+        clock.advance(timedelta(days=1))
+
+
+@pytest.mark.parametrize("target", PROFILES)
+def test_a_store_is_whole_after_a_switch(tmp_path: Path, target: str) -> None:
+    with opened("standard", tmp_path / "m.db") as memory:
+        memory.learn("I live in Oslo and I prefer tea.", "Noted.", owner="a")
+        memory.remember("The boat lies in Bergen", owner="a", key="boat")
+        memory.switch_profile(target, owner="a")
+        assert memory.verify().findings == ()
+        memory.switch_profile("standard", owner="a")
+        assert memory.verify().findings == ()
+
+
+def test_the_services_know_no_profile_by_name() -> None:
+    folder = Path(mnemon.services.__file__).parent
+    for file in folder.glob("*.py"):
+        code = "\n".join(
+            line for line in file.read_text().splitlines() if '"""' not in line and "#" not in line
+        )
+        for name in PROFILES:
+            assert f'"{name}"' not in code, (file.name, name)
+
+
+NAMES = st.from_regex(r"[a-z][a-z0-9-]{0,8}", fullmatch=True)
+
+
+@given(st.dictionaries(NAMES, NAMES))
+def test_what_is_kept_is_read_again(kinds: dict[str, str]) -> None:
+    kept: str | None = None
+    for profile, kind in kinds.items():
+        kept = with_kept(kept, profile, kind)
+    assert kept_kinds(kept) == kinds
