@@ -98,6 +98,11 @@ def test_a_reader_that_stops_reading_is_no_error_to_speak_of(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a process there can't be sent an interrupt")
+def _heed_interrupts() -> None:
+    """Do in the program what a terminal would: a shell's background job ignores Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_an_interrupted_import_keeps_whole_conversations(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
@@ -109,14 +114,18 @@ def test_an_interrupted_import_keeps_whole_conversations(
         stderr=subprocess.PIPE,
         cwd=tmp_path,
         env=environment,
+        preexec_fn=_heed_interrupts,  # noqa: PLW1509 - no thread of the tests holds a lock here
     ) as importing:
         deadline = time.monotonic() + DEADLINE_S
         log = store.with_name("memory.db-wal")
-        while not (log.exists() and log.stat().st_size > 500_000):
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        importing.send_signal(signal.SIGINT)
-        out, said = importing.communicate(timeout=DEADLINE_S)
+        try:
+            while not (log.exists() and log.stat().st_size > 500_000):
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            importing.send_signal(signal.SIGINT)
+            out, said = importing.communicate(timeout=DEADLINE_S)
+        finally:
+            importing.kill()
     assert (importing.returncode, out) == (130, b"")
     assert b"these are kept" in said
     assert b"Traceback" not in said
