@@ -25,7 +25,7 @@ from mnemon.ports.embedder import TextRole
 from mnemon.profiles.timeline import timeline
 from mnemon.testing.builders import memory
 from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import WordCounter
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
 from samples import Golden, candidates, recalled, shown, words
 
 TIMELINE = timeline()
@@ -243,6 +243,26 @@ def test_nothing_is_wrong_with_a_store_without_vectors(
         tmp_path / "memory.db", embedder=NoEmbedder(), clock=clock, tokens=WordCounter()
     ) as again:
         assert again.verify().findings == ()
+        again.rotate_key(owner="alice")
+        assert again.verify().findings == ()
+        assert contents(again.recall("language", owner="alice")) == ["User prefers Rust"]
+
+
+def test_a_key_goes_along_to_other_profiles_and_stores(
+    tmp_path: Path, alice: OwnerMemory, clock: SettableClock
+) -> None:
+    kept = alice.remember("User prefers Rust", key="language")
+    with Mnemon.open(
+        tmp_path / "other.db", embedder=HashingEmbedder(), clock=clock, tokens=WordCounter()
+    ) as other:
+        other.remember("Speaks German", key="language", owner="alice")
+        other.switch_profile("timeline", owner="alice")
+        assert contents(other.recall("language", owner="alice")) == ["Speaks German"]
+        assert other.import_(list(alice.export()), owner="alice").unkeyed == (kept.id,)
+        assert contents(other.recall("language", owner="alice")) == ["Speaks German"]
+        assert other.verify().findings == ()
+        other.switch_profile("standard", owner="alice")
+        assert other.verify().findings == ()
 
 
 def test_a_key_has_one_memory_and_the_last_word_counts(alice: OwnerMemory) -> None:
@@ -293,6 +313,19 @@ def test_a_part_of_a_word_or_of_a_key_is_found_where_no_keyword_is(alice: OwnerM
     alice.remember("Uses tabs", key="user_workflow")
     assert contents(alice.recall("language_pre")) == ["Deutsch"]
     assert contents(alice.recall("eutsc")) == ["Deutsch"]
+
+
+def test_the_words_of_a_key_are_searched_like_those_of_the_content(alice: OwnerMemory) -> None:
+    german = alice.remember("Deutsch", key="user_language_pref")
+    alice.remember("Languages are fun", key="hobby")
+    alice.remember("Uses tabs", key="workflow")
+    assert {*contents(alice.recall("which language?"))} == {"Deutsch", "Languages are fun"}
+    renamed = alice.update(german.id, key="tongue")
+    assert contents(alice.recall("which language?")) == ["Languages are fun"]
+    assert [one.id for one in alice.recall("tongue").memories] == [renamed.id]
+    assert alice.forget(key="tongue").memories == (german.id,)
+    alice.restore(german.id)
+    assert [one.id for one in alice.recall("tongue").memories] == [german.id]
 
 
 def test_percent_and_underscore_are_taken_literally(alice: OwnerMemory) -> None:

@@ -38,6 +38,16 @@ def passage_terms(speaker: str | None, passage: str) -> Mapping[str, int]:
     return Counter([*terms(passage), *terms(proper_name(speaker) or "")])
 
 
+def keyed_terms(own: Mapping[str, int], key: str | None) -> Mapping[str, int]:
+    """Return the keywords of a passage with those of a key that finds it too."""
+    return Counter(own) + Counter(terms(key)) if key else own
+
+
+def unkeyed_terms(own: Mapping[str, int], key: str) -> Mapping[str, int]:
+    """Return what `keyed_terms` made more of."""
+    return Counter(own) - Counter(terms(key))
+
+
 def window_terms(
     own: Mapping[str, int], own_tokens: int, previous: Mapping[str, int], previous_tokens: int
 ) -> Mapping[str, int]:

@@ -53,6 +53,7 @@ class StoredText:
         content: The text.
         speaker: Who said it, of a message; None where that has no name.
         kind: A memory's kind; None: a message.
+        key: A memory's key, where it has one.
         place: Session and sequence of a message; None: a memory.
         is_open: Whether it is what is valid now.
         valid_from: When it became valid, in microseconds since 1970.
@@ -63,6 +64,7 @@ class StoredText:
     content: str
     speaker: str | None
     kind: str | None
+    key: str | None
     place: tuple[int, int] | None
     is_open: bool
     valid_from: int

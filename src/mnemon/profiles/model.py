@@ -58,6 +58,7 @@ class Profile:
             says, in a prompt as many as fit.
         folds: Whether of results that say the same only one is returned.
         reranking: What a reranker's word counts for, where there is one; None: it is not asked.
+        finds_keys: Whether keyword search finds memories by the words of their keys too.
         compares_text: Whether a keyword search that finds nothing looks for the words as parts
             of keys and contents.
         decay_every_hours: How often stored strengths are computed anew.
@@ -92,6 +93,7 @@ class Profile:
     limit: int | None = None
     folds: bool = False
     reranking: Reranking | None = None
+    finds_keys: bool = False
     compares_text: bool = False
     decay_every_hours: float = 24.0
     told: str = ""

@@ -53,5 +53,6 @@ def timeline(
         lasting=MappingProxyType({"timeline": timedelta(days=timeline_retention_days)}),
         context_kinds=frozenset({"knowledge"}),
         limit=recall_limit,
+        finds_keys=True,
         compares_text=True,
     )

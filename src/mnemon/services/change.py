@@ -108,6 +108,7 @@ class Changing:
                 self._access.profile(owner_id),
                 str(wanted.get("content", old.content)),
                 str(wanted.get("kind", old.kind)),
+                str(wanted.get("key", old.key or "")) or None,
             )
             entry = self._indexer.entries([text], known)[0]
         with self._access.store.write(owner_id) as tx:
@@ -118,11 +119,13 @@ class Changing:
                 memory = replace(memory, kept_kind=None)  # of a kind that it is no more
             (memory,) = aged(self._access.profile(owner_id), [memory], now)
             _check_key_free(tx, memory)
+            if text != self._text(memory):  # somebody has changed it meanwhile
+                entry = self._indexer.entries([self._text(memory)], tx)[0]
             if memory.content != old.content:
                 _check_not_said(tx, memory, entry.content_key)
                 memory = replace(memory, version=old.version + 1, summary=None)
                 tx.revise(memory, entry)
-            elif text.embedded != self._text(old).embedded:
+            elif self._text(memory) != self._text(old):
                 memory = replace(memory, version=old.version + 1)
                 tx.revise(memory, entry)
             else:
@@ -331,7 +334,9 @@ class Changing:
         return self._indexer.keywords_only(self._said(tx.owner_id, before[0]))
 
     def _text(self, memory: Memory) -> Text:
-        return memory_text(self._access.profile(memory.owner_id), memory.content, memory.kind)
+        return memory_text(
+            self._access.profile(memory.owner_id), memory.content, memory.kind, memory.key
+        )
 
     def _said(self, owner_id: str, message: Message) -> Text:
         return message_text(self._access.profile(owner_id), message)

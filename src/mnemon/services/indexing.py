@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mnemon.errors import ServiceFailed
-from mnemon.policies.indexing import embedded_text, passage_terms, window_terms
+from mnemon.policies.indexing import (
+    embedded_text,
+    keyed_terms,
+    passage_terms,
+    unkeyed_terms,
+    window_terms,
+)
 from mnemon.policies.vectors import quantise
 from mnemon.ports.store import IndexEntry, Passage
 from mnemon.text.features import features
@@ -40,16 +46,26 @@ class Text:
         content: The text, cleaned.
         speaker: Who said it, where that has a name.
         embedded: Whether it gets vectors.
+        key: A name by whose words it is found too.
     """
 
     content: str
     speaker: str | None = None
     embedded: bool = True
+    key: str | None = None
 
 
-def memory_text(profile: Profile, content: str, kind: str) -> Text:
-    """Return the text of a memory: without vectors where its kind, or nothing, is embedded."""
-    return Text(content, embedded=profile.embeds(kind))
+def memory_text(profile: Profile, content: str, kind: str, key: str | None) -> Text:
+    """Return the text of a memory: with vectors, and the words of its key, where the profile says.
+
+    Args:
+        profile: The owner's.
+        content: What the memory says.
+        kind: Its kind.
+        key: Its key.
+    """
+    found_by = key if profile.finds_keys else None
+    return Text(content, embedded=profile.embeds(kind), key=found_by)
 
 
 def message_text(profile: Profile, message: Message) -> Text:
@@ -139,15 +155,16 @@ class Indexer:
 
     def _bare(self, text: Text) -> IndexEntry:
         spans = passages(text.content, self._counter)
+        keys = [text.key, *[None] * (len(spans) - 1)]  # the first passage stands for the whole
         parts = tuple(
             Passage(
                 span=span,
                 tokens=tokens,
-                terms=passage_terms(text.speaker, span.of(text.content)),
+                terms=keyed_terms(passage_terms(text.speaker, span.of(text.content)), key),
                 vector=None,
                 digest=self._digest(embedded_text(text.speaker, span.of(text.content))),
             )
-            for span, tokens in spans
+            for (span, tokens), key in zip(spans, keys, strict=True)
         )
         tokens = sum(part.tokens for part in parts)
         return IndexEntry(features(text.content, tokens=tokens), parts, content_key(text.content))
@@ -223,6 +240,12 @@ def _with_vectors(entry: IndexEntry, vectors: dict[bytes, NDArray[np.int8]]) -> 
 
 def _without_vectors(entry: IndexEntry) -> IndexEntry:
     return replace(entry, passages=tuple(replace(part, digest=None) for part in entry.passages))
+
+
+def without_key(entry: IndexEntry, key: str) -> IndexEntry:
+    """Return the entry of a text that was to be found by a key, and lost it."""
+    first, *rest = entry.passages
+    return replace(entry, passages=(replace(first, terms=unkeyed_terms(first.terms, key)), *rest))
 
 
 def in_window(entry: IndexEntry, previous: IndexEntry | None) -> IndexEntry:

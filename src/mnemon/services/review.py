@@ -76,7 +76,9 @@ class Reviewing:
 
     def _approve_memory(self, tx: Transaction, memory: Memory, now: datetime) -> Memory:
         profile = self._access.profile(tx.owner_id)
-        entry = self._indexer.entries([memory_text(profile, memory.content, memory.kind)], tx)[0]
+        entry = self._indexer.entries(
+            [memory_text(profile, memory.content, memory.kind, memory.key)], tx
+        )[0]
         approved = replace(memory, version=memory.version + 1, updated_at=now)
         tx.revise(approved, entry.reviewed())
         tx.record([Event(memory.id, Action.APPROVED, now, "user", approved.version)])

@@ -56,11 +56,11 @@ class _Ready:
     """What was made ready outside the lock.
 
     Attributes:
-        entries: Index entries by content; of a kind without vectors, without.
+        entries: Index entries of texts.
         verdicts: Answers by the known text and the new one; None: the arbitrator failed.
     """
 
-    entries: dict[tuple[str, bool], IndexEntry] = field(default_factory=dict)
+    entries: dict[Text, IndexEntry] = field(default_factory=dict)
     verdicts: dict[tuple[str, str], Verdict | None] = field(default_factory=dict)
 
 
@@ -207,7 +207,7 @@ class Settling:
             with self._access.store.read(order.owner_id) as known:
                 entries = self._indexer.entries(missing.texts, known)
             for text, entry in zip(missing.texts, entries, strict=True):
-                ready.entries[text.content, text.embedded] = entry
+                ready.entries[text] = entry
         if missing.pair is not None:
             ready.verdicts[missing.pair] = self._verdict(*missing.pair)
 
@@ -249,7 +249,9 @@ class _Planning:
         Raises:
             _NotReady: A decision needs what is not ready.
         """
-        self._require([self._text(draft.content, draft.kind) for draft in self._order.drafts])
+        self._require(
+            [self._text(draft.content, draft.kind, draft.key) for draft in self._order.drafts]
+        )
         memories = [self._settled(draft) for draft in self._order.drafts]
         latest = {step.memory.id: step.memory for step in self._steps}
         final = tuple(latest.get(memory.id, memory) for memory in memories)
@@ -275,7 +277,7 @@ class _Planning:
 
     def _decision(self, draft: Draft) -> Decision:
         merging = self._order.profile.merging
-        entry = self._entry(draft.content, draft.kind)
+        entry = self._entry(draft.content, draft.kind, draft.key)
         same = self._around.same(entry, draft.key)
         if draft.key is not None:
             # It would get a key that is not its own, and be out of reach of whoever gave it.
@@ -311,7 +313,7 @@ class _Planning:
         match decision:
             case Restate(id_):
                 return self._restate(self._around.memory(id_), draft)
-            case Rewrite(id_) if self._is_ready(decision.content, decision.kind):
+            case Rewrite(id_) if self._is_ready(self._rewritten(decision, draft)):
                 return self._rewrite(self._around.memory(id_), draft, decision)
             case Discard(id_):
                 return self._around.memory(id_)
@@ -324,7 +326,7 @@ class _Planning:
 
     def _insert(self, draft: Draft) -> Memory:
         order = self._order
-        entry = self._entry(draft.content, draft.kind)
+        entry = self._entry(draft.content, draft.kind, draft.key)
         memory = Memory(
             id=self._access.new_id(order.now),
             owner_id=order.owner_id,
@@ -362,7 +364,7 @@ class _Planning:
             updated_at=self._order.now,
             version=old.version + 1,
         )
-        entry = self._entry(draft.content, draft.kind)
+        entry = self._entry(draft.content, draft.kind, draft.key)
         self._step("revise", memory, Action.UPDATED, draft, entry)
         return memory
 
@@ -392,7 +394,7 @@ class _Planning:
         if not is_reworded:
             self._step("amend", memory, Action.UPDATED, draft)
             return memory
-        entry = self._entry(decision.content, decision.kind)
+        entry = self._ready.entries[self._rewritten(decision, draft)]
         self._step("revise", memory, Action.UPDATED, draft, entry, details=revived)
         return memory
 
@@ -401,7 +403,12 @@ class _Planning:
         if self._order.by == IMPORTED and memory == known:
             return known
         memory = replace(memory, updated_at=self._order.now)
-        self._step("amend", memory, Action.RESTATED, draft)
+        text = self._text(memory.content, memory.kind, memory.key)
+        if text != self._text(known.content, known.kind, known.key) and self._is_ready(text):
+            memory = replace(memory, version=known.version + 1)
+            self._step("revise", memory, Action.RESTATED, draft, self._ready.entries[text])
+        else:
+            self._step("amend", memory, Action.RESTATED, draft)
         return memory
 
     def _retire(self, old: Memory, new: Memory, draft: Draft) -> None:
@@ -441,28 +448,28 @@ class _Planning:
             return old.expires_at
         return self._default_end(kind)
 
-    def _text(self, content: str, kind: str) -> Text:
-        return memory_text(self._order.profile, content, kind)
+    def _text(self, content: str, kind: str, key: str | None) -> Text:
+        return memory_text(self._order.profile, content, kind, key)
 
-    def _is_ready(self, content: str, kind: str) -> bool:
+    def _rewritten(self, decision: Rewrite, draft: Draft) -> Text:
+        key = self._around.memory(decision.id).key or draft.key
+        return self._text(decision.content, decision.kind, key)
+
+    def _is_ready(self, text: Text) -> bool:
         """Tell whether a text can be written now; where there is time, wait for it."""
-        text = self._text(content, kind)
-        if (text.content, text.embedded) in self._ready.entries:
+        if text in self._ready.entries:
             return True
         if self._hurry:
             return False
         raise _NotReady([text])
 
     def _require(self, texts: Sequence[Text]) -> None:
-        missing = [
-            text for text in texts if (text.content, text.embedded) not in self._ready.entries
-        ]
+        missing = [text for text in texts if text not in self._ready.entries]
         if missing:
             raise _NotReady(missing)
 
-    def _entry(self, content: str, kind: str) -> IndexEntry:
-        text = self._text(content, kind)
-        return self._ready.entries[text.content, text.embedded]
+    def _entry(self, content: str, kind: str, key: str | None) -> IndexEntry:
+        return self._ready.entries[self._text(content, kind, key)]
 
 
 def _write(tx: Transaction, step: _Step) -> None:

@@ -109,7 +109,7 @@ class Switching:
         texts = [message_text(target, message) for message in messages]
         source = self._access.profile(owner_id)
         texts += [
-            memory_text(target, memory.content, _moved(memory, source, target).kind)
+            _text_in(target, _moved(memory, source, target))
             for memory in memories
             if memory.state is State.ACTIVE
         ]
@@ -134,10 +134,11 @@ class Switching:
         self, tx: Transaction, memory: Memory, source: Profile, target: Profile, now: datetime
     ) -> None:
         moved = _moved(memory, source, target)
-        embedded = source.embeds(memory.kind), target.embeds(moved.kind)
-        if memory.state is State.ACTIVE and embedded == (False, True):
+        if memory.state is State.ACTIVE and _lacks(
+            _text_in(source, memory), _text_in(target, moved)
+        ):
             moved = replace(moved, version=memory.version + 1)
-            entry = self._indexer.entries([memory_text(target, moved.content, moved.kind)], tx)[0]
+            entry = self._indexer.entries([_text_in(target, moved)], tx)[0]
             tx.revise(replace(moved, updated_at=now), entry)
         elif moved != memory:
             tx.amend(moved)
@@ -170,6 +171,15 @@ class Switching:
         return in_window(
             entry, self._indexer.keywords_only(Text(before[0].content, before[0].speaker))
         )
+
+
+def _text_in(profile: Profile, memory: Memory) -> Text:
+    return memory_text(profile, memory.content, memory.kind, memory.key)
+
+
+def _lacks(was: Text, now: Text) -> bool:
+    """Tell whether what is in the index of a text would be too little."""
+    return (now.embedded and not was.embedded) or (now.key is not None and was.key is None)
 
 
 def _moved(memory: Memory, source: Profile, target: Profile) -> Memory:

@@ -16,7 +16,7 @@ from mnemon.policies.kinds import kind_in, with_kept
 from mnemon.policies.trust import is_outranked
 from mnemon.services.base_memory import shown
 from mnemon.services.drafts import drafted
-from mnemon.services.indexing import Text, in_window, memory_text, message_text
+from mnemon.services.indexing import Text, in_window, memory_text, message_text, without_key
 from mnemon.services.paging import all_memories
 from mnemon.services.received import checked, taken_out
 from mnemon.services.settling import IMPORTED, Order
@@ -130,7 +130,7 @@ class Transferring:
                 if isinstance(record, Ending):
                     tx.end_session(record.session_id, record.at)
             for chronicle, each in versions:
-                taken += _take_memory(tx, chronicle, each, redactions)
+                taken += _take_memory(tx, profile, chronicle, each, redactions)
         return taken
 
     def _take_told(
@@ -206,7 +206,7 @@ def _texts(
     return [
         *(message_text(profile, message) for message in messages),
         *(
-            memory_text(profile, version.memory.content, version.memory.kind)
+            memory_text(profile, version.memory.content, version.memory.kind, version.memory.key)
             for chronicle in chronicles
             for version in chronicle.history.versions
         ),
@@ -246,6 +246,7 @@ def _take_document(tx: Transaction, document: Document) -> None:
 
 def _take_memory(
     tx: Transaction,
+    profile: Profile,
     chronicle: Chronicle,
     entries: Sequence[IndexEntry],
     redactions: Mapping[str, int],
@@ -256,27 +257,38 @@ def _take_memory(
     key_is_lost = memory.state is State.ACTIVE and _is_taken(tx, memory)
     if key_is_lost:
         memory = replace(memory, key=None)
-    _replay(tx, chronicle, entries)
+    _replay(tx, profile, chronicle, entries)
     tx.amend(memory)
     tx.record(chronicle.history.events)
     unkeyed = (memory.id,) if key_is_lost else ()
     return Taken(memories=1, unkeyed=unkeyed, redactions=redactions[memory.id])
 
 
-def _replay(tx: Transaction, chronicle: Chronicle, entries: Sequence[IndexEntry]) -> None:
+def _replay(
+    tx: Transaction, profile: Profile, chronicle: Chronicle, entries: Sequence[IndexEntry]
+) -> None:
     """Open and close every version again, each active while it was valid."""
     versions = chronicle.history.versions
     begins: list[datetime | None] = [version.valid_from for version in versions[1:]]
     for version, entry, next_begin in zip(versions, entries, [*begins, None], strict=True):
         opened = replace(version.memory, state=State.ACTIVE, updated_at=version.valid_from)
-        if _is_taken(tx, opened):
-            opened = replace(opened, key=None)
+        opened, indexed = _under_free_key(tx, profile, opened, entry)
         if version is versions[0]:
-            tx.insert([(opened, entry)])
+            tx.insert([(opened, indexed)])
         else:
-            tx.revise(opened, entry)
+            tx.revise(opened, indexed)
         if version.valid_to is not None and version.valid_to != next_begin:
             tx.amend(replace(opened, state=State.FORGOTTEN, updated_at=version.valid_to))
+
+
+def _under_free_key(
+    tx: Transaction, profile: Profile, memory: Memory, entry: IndexEntry
+) -> tuple[Memory, IndexEntry]:
+    """Return a memory and its entry, without its key where another active memory has that."""
+    if memory.key is None or not _is_taken(tx, memory):
+        return memory, entry
+    indexed = without_key(entry, memory.key) if profile.finds_keys else entry
+    return replace(memory, key=None), indexed
 
 
 def _is_taken(tx: Transaction, memory: Memory) -> bool:

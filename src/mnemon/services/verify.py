@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from mnemon.errors import InvalidInput, StoreDamaged
 from mnemon.ports.verifying import Checked, Finding, Verifiable
-from mnemon.services.indexing import Text, in_window
+from mnemon.services.indexing import Text, in_window, memory_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from mnemon.ports.store import IndexEntry
     from mnemon.ports.verifying import StoredText
+    from mnemon.profiles.model import Profile
     from mnemon.services.access import Access
     from mnemon.services.indexing import Indexer
 
@@ -103,7 +104,7 @@ class Verifying:
                 unknown = {each.record_id for each in findings if each.kind == "item"}
                 wrong = []
                 for text, before in _with_previous(examination.texts()):
-                    entry = self._indexer.keywords_only(Text(text.content, text.speaker))
+                    entry = self._indexer.keywords_only(_text(text, profile))
                     differing = examination.compare(
                         text,
                         self._alternatives(text, entry, before),
@@ -129,6 +130,10 @@ class Verifying:
         Of what is valid now that is certain. Of an earlier version, what stood before it may
         have changed since, and in the index or not.
         """
+        if text.kind is not None:
+            # Found by its key or not, by the profile that its owner had when it was stored.
+            keyed = Text(text.content, key=text.key)
+            return [entry, *map(self._indexer.keywords_only, (Text(text.content), keyed))]
         if text.is_open:
             window = _window_of(text, before)
             return [in_window(entry, self._bare(window))]
@@ -141,10 +146,8 @@ class Verifying:
 
     def _repaired(self, store: Verifiable, owner_id: str, found: _Found) -> list[Finding]:
         texts = [text for text, _ in found.texts]
-        embeds = self._access.profile(owner_id).embeds
-        entries = self._indexer.anew(
-            [Text(text.content, text.speaker, embeds(text.kind)) for text in texts]
-        )
+        profile = self._access.profile(owner_id)
+        entries = self._indexer.anew([_text(text, profile) for text in texts])
         windowed = {
             text.item: in_window(entry, self._bare(window))
             for (text, window), entry in zip(found.texts, entries, strict=True)
@@ -154,6 +157,12 @@ class Verifying:
         except StoreDamaged:
             return found.findings
         return _marked(found.findings, self._owner(store, owner_id, None).findings)
+
+
+def _text(text: StoredText, profile: Profile) -> Text:
+    if text.kind is not None:
+        return memory_text(profile, text.content, text.kind, text.key)
+    return Text(text.content, text.speaker, profile.embeds(None))
 
 
 def _with_previous(

@@ -167,6 +167,7 @@ class Resealer:
         self._know(entry(plain["content"] or "", None))
         if plain["key"] is not None:
             self._know_text("key", plain["key"])
+            self._know(entry(plain["key"], None))  # a memory may be found by its key's words
         if plain["tags"] is not None:
             for tag in msgspec.json.decode(plain["tags"], type=list[str]):
                 self._know_text("tag", tag)

@@ -263,15 +263,18 @@ class Examined:
             content = self._opened(sealed, record, "content", version)
             if content is not None and speaker in names:
                 name, place = names[speaker], (session, sequence)
-                yield StoredText(item, record, content, name, None, place, bool(is_open), since)
+                yield StoredText(
+                    item, record, content, name, None, None, place, bool(is_open), since
+                )
 
     def _remembered(self) -> Iterator[StoredText]:
         for row in self._connection.rows(_MEMORIES, self._me):
             record = unpack_id(row[0])
             content = self._opened(row[7], record, "content", row[1])
             if content is not None:
+                key = self._opened(row[6], record, "key", row[1])
                 yield StoredText(
-                    row[2], record, content, None, row[3], None, bool(row[25]), row[23]
+                    row[2], record, content, None, row[3], key, None, bool(row[25]), row[23]
                 )
 
     def _item_differences(self, text: StoredText, entry: IndexEntry) -> Iterator[tuple[str, str]]:
