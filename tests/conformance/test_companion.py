@@ -185,8 +185,11 @@ def test_relevance_is_as_the_golden_values_say(golden: Golden) -> None:
 
 
 def test_similarity_under_one_half_is_dropped_first(alice: OwnerMemory) -> None:
-    alice.remember("Alice walks along the harbour", importance=1.0)
-    assert alice.recall("Who walks Bob's dog at night?").memories == ()
+    one = alice.remember("Alice walks along the harbour", importance=1.0)
+    found = alice.recall("Who walks Bob's dog at night?", trace=True)
+    assert found.memories == ()
+    assert found.trace is not None
+    assert [(each.id, each.reason) for each in found.trace.dropped] == [(one.id, "floor")]
     assert len(alice.recall("Alice walks along the river").memories) == 1
 
 

@@ -49,9 +49,7 @@ class Choice:
 
     def offer(self, row: int, result: Recalled) -> None:
         """Take the next best result, unless there is a reason not to."""
-        if not self._scores.kept[row] and not self._found.exact[row]:
-            self.drop(row, "floor")
-        elif self.is_full:
+        if self.is_full:
             self.drop(row, "rank")
         elif self._folds and self._fold(result):
             self.drop(row, "folded")
@@ -118,15 +116,20 @@ def choose(
     there; what needs no search stands before all else.
     """
     order = in_order(found.numbers, scores.total, found.exact)
+    allowed = scores.kept | found.exact
+    above = [row for row in order if allowed[row]]
     choice = Choice(found, scores, request, folds=profile.folds)
     read = 0
-    while read < len(order) and not choice.is_full:
-        rows = order[read : read + request.top_k]
+    while read < len(above) and not choice.is_full:
+        rows = above[read : read + request.top_k]
         for row, result in zip(rows, _load(snapshot, found, scores, rows), strict=True):
             choice.offer(row, result)
         read += len(rows)
-    for row in order[read:] if request.trace else ():
+    for row in above[read:]:
         choice.drop(row, "rank")
+    for row in np.flatnonzero(~allowed).tolist():
+        choice.drop(row, "floor")
+    choice.dropped.sort(key=lambda one: -one.score.total)
     choice.chosen = _marked(snapshot, choice.chosen)
     choice.chosen.sort(key=lambda result: result.kind not in profile.first_kinds)
     return choice
