@@ -173,7 +173,8 @@ class _Intake:
     def _stored(self, found: Sequence[Judged]) -> tuple[Piece, ...]:
         now = self._access.clock.now()
         drafts = tuple(self._draft(each) for each in found if each.is_kept)
-        order = Order(self._owner_id, self._profile, drafts, now, by="ingest")
+        made = {each.chunk.text: each.entry for each in found if each.entry is not None}
+        order = Order(self._owner_id, self._profile, drafts, now, by="ingest", entries=made)
         if not drafts:
             return tuple(_piece(each, None, is_new=False) for each in found)
         settled = self._settling.carry_out(order)

@@ -10,7 +10,7 @@ from mnemon.domain.memories import Memory, Origin, State
 from mnemon.domain.recall import Scope
 from mnemon.policies.merging import Neighbour
 from mnemon.policies.ranking.selection import highest
-from mnemon.policies.vectors import cosines
+from mnemon.services.noted import NotedVectors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,6 +45,7 @@ class Neighbourhood:
         self._scope = Scope(now=now, kinds=frozenset(profile.kinds), dormant=self._revives)
         self._noted: dict[str, Memory] = {}
         self._entries: dict[str, IndexEntry] = {}
+        self._vectors = NotedVectors()
         self._stored: dict[str, Memory] = {}
 
     def note(self, memory: Memory, entry: IndexEntry | None) -> None:
@@ -52,6 +53,7 @@ class Neighbourhood:
         self._noted[memory.id] = memory
         if entry is not None:
             self._entries[memory.id] = entry
+            self._vectors.put(memory.id, _vectors_of(entry))
 
     def memory(self, id_: str) -> Memory:
         """Return a memory that was returned before, as it will be."""
@@ -116,10 +118,10 @@ class Neighbourhood:
         A text of several passages is as near as that one of them which is farthest: what says
         more than a memory is not what the memory says.
         """
-        vectors = [each.vector for each in entry.passages if each.vector is not None]
+        vectors = _vectors_of(entry)
         if not vectors or len(vectors) < len(entry.passages):
             return []
-        near = self._of_store(vectors) + self._of_noted(vectors)
+        near = self._of_store(vectors) + self._vectors.nearest(vectors, _NEIGHBOURS)
         return sorted(near, key=lambda one: (-one[1], one[0]))
 
     def _of_store(self, vectors: Sequence[NDArray[np.int8]]) -> list[tuple[str, float]]:
@@ -135,12 +137,6 @@ class Neighbourhood:
         found_ids = zip(ids, least.tolist(), strict=True)
         return [(id_, near) for id_, near in found_ids if id_ not in self._entries]
 
-    def _of_noted(self, vectors: Sequence[NDArray[np.int8]]) -> list[tuple[str, float]]:
-        found = []
-        for id_, entry in self._entries.items():
-            others = [each.vector for each in entry.passages if each.vector is not None]
-            if others:
-                rows = np.stack(others)
-                least = min(float(cosines(rows, vector).max()) for vector in vectors)
-                found.append((id_, least))
-        return found
+
+def _vectors_of(entry: IndexEntry) -> list[NDArray[np.int8]]:
+    return [each.vector for each in entry.passages if each.vector is not None]

@@ -33,7 +33,7 @@ from mnemon.services.neighbourhood import Neighbourhood
 from mnemon.services.vitality import aged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from mnemon.policies.merging import Decision
@@ -99,6 +99,7 @@ class Order:
         drafts: The memories, in order, judged.
         now: When.
         by: Who asked, for the events.
+        entries: Index entries that are made already, by the text, of texts with vectors.
     """
 
     owner_id: str
@@ -106,6 +107,7 @@ class Order:
     drafts: tuple[Draft, ...]
     now: datetime
     by: str
+    entries: Mapping[str, IndexEntry] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +159,7 @@ class Settling:
         along: Callable[[Transaction], Sequence[Draft]] | None = None,
     ) -> Settled:
         """Store an order's drafts as `settle` does; say which memories are new, too."""
-        ready = _Ready()
+        ready = _Ready({(text, True): entry for text, entry in order.entries.items()})
         for _ in range(ROUNDS):
             plan = self._prepared(order, ready)
             try:

@@ -36,11 +36,13 @@ class Judged:
     Attributes:
         kind: The kind of memory it makes.
         weighed: None where the profile keeps everything.
+        entry: Its index entry, where that was made on the way.
     """
 
     chunk: Chunk
     kind: str
     weighed: Weighed | None
+    entry: IndexEntry | None = None
 
     @property
     def is_kept(self) -> bool:
@@ -90,8 +92,8 @@ class Weighing:
         """Return what each chunk, of its origin, is worth; a `kind` that is given goes for all."""
         weights = self._weights(owner_id, chunks, profile, centre)
         return [
-            Judged(chunk, kind or _kind(profile, chunk.text, origin), each)
-            for chunk, origin, each in zip(chunks, origins, weights, strict=True)
+            Judged(chunk, kind or _kind(profile, chunk.text, origin), each, entry)
+            for chunk, origin, (each, entry) in zip(chunks, origins, weights, strict=True)
         ]
 
     def _weights(
@@ -100,17 +102,17 @@ class Weighing:
         chunks: Sequence[Chunk],
         profile: Profile,
         centre: NDArray[np.float64] | None,
-    ) -> Sequence[Weighed | None]:
+    ) -> Sequence[tuple[Weighed | None, IndexEntry | None]]:
         keeping = profile.keeping
         if keeping is None:
-            return [None] * len(chunks)
+            return [(None, None)] * len(chunks)
         with self._access.store.read(owner_id) as known:
             entries = self._indexer.entries([Text(chunk.text) for chunk in chunks], known)
         vectors = np.array([_mean(entry) for entry in entries])
         new = novelty(vectors, centre) if len(chunks) else np.empty(0)
         return [
-            keeping.weigh(chunk.text, novelty=float(each), pieces=chunk.tokens)
-            for chunk, each in zip(chunks, new, strict=True)
+            (keeping.weigh(chunk.text, novelty=float(each), pieces=chunk.tokens), entry)
+            for chunk, each, entry in zip(chunks, new, entries, strict=True)
         ]
 
 
