@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from durability.checking import Tally
 from durability.ledger import Stored, everything
 from durability.opening import opened
 from durability.power import Disk, plugged_in
@@ -45,7 +46,17 @@ def after_rotating(before: Stored) -> Stored:
     return before
 
 
+def tell(memory: Mnemon) -> None:
+    """Tell a new owner's first memory, for whom a key is made."""
+    memory.remember("A first word", owner="carol", key="first")
+
+
+def after_telling(before: Stored) -> Stored:
+    return {**before, "carol": {"": "A first word"}}
+
+
 CALLS = {
+    "tell": (tell, after_telling),
     "erase": (erase, after_erasing),
     "purge": (purge, after_purging),
     "rotate": (rotate, after_rotating),
@@ -81,6 +92,14 @@ def scene(tmp_path: Path) -> Scene:
         return Scene(place, everything(memory))
 
 
+@pytest.fixture
+def nothing(tmp_path: Path) -> Scene:
+    """An empty folder."""
+    place = tmp_path / "before"
+    place.mkdir()
+    return Scene(place, {})
+
+
 def cut_in(scene: Scene, call: Callable[[Mnemon], None], cut_after: int | None) -> Outcome:
     """Do a call on a copy of the scene, with the power cut after so many changes, or at the end."""
     place = shutil.copytree(scene.place, scene.place.with_name("during"))
@@ -91,17 +110,24 @@ def cut_in(scene: Scene, call: Callable[[Mnemon], None], cut_after: int | None) 
     return Outcome(disk.moved(place, scene.place.with_name("after")), returned, changes)
 
 
-def check_cut(scene: Scene, name: str, cut_after: int) -> None:
-    """Check that the call has happened or not, for certain if it returned, and can be repeated."""
+def contents(stored: Stored) -> dict[str, list[str]]:
+    """Return what is stored without ids: those of new records nobody knows before."""
+    return {owner: sorted(them.values()) for owner, them in stored.items()}
+
+
+def check_cut(scene: Scene, name: str, cut_after: int, tally: Tally) -> None:
+    """Check that the call has happened, or not if it had not returned, and can be repeated."""
     call, change = CALLS[name]
-    wanted = change(scene.stored)
+    before, wanted = contents(scene.stored), contents(change(scene.stored))
     outcome = cut_in(scene, call, cut_after)
+    tally.trials += 1
+    tally.acknowledged += outcome.returned
     with opened(outcome.place / STORE, str(outcome.place / KEY)) as memory:
-        found = everything(memory)
-        assert found == wanted or (found == scene.stored and not outcome.returned)
+        found = contents(everything(memory))
+        assert found == wanted or (found == before and not outcome.returned)
         assert memory.verify().findings == ()
         call(memory)
-        assert everything(memory) == wanted
+        assert contents(everything(memory)) == wanted
         assert memory.verify().findings == ()
     shutil.rmtree(outcome.place)
 
@@ -116,16 +142,30 @@ def changes_of(scene: Scene, name: str) -> int:
 
 @pytest.mark.parametrize("name", CALLS)
 def test_a_call_that_is_cut_short_has_happened_or_not_and_can_be_repeated(
-    scene: Scene, name: str
+    scene: Scene, name: str, tally: Tally
 ) -> None:
     total = changes_of(scene, name)
     for part in range(1, 7):
-        check_cut(scene, name, total * part // 6)
+        check_cut(scene, name, total * part // 6, tally)
+
+
+@pytest.mark.parametrize("part", range(1, 7))
+def test_a_store_that_is_made_when_the_power_is_cut_can_be_opened(
+    nothing: Scene, part: int, tally: Tally
+) -> None:
+    check_cut(nothing, "tell", changes_of(nothing, "tell") * part // 6, tally)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", CALLS)
-def test_a_call_may_be_cut_short_at_any_moment(scene: Scene, name: str) -> None:
+def test_a_call_may_be_cut_short_at_any_moment(scene: Scene, name: str, tally: Tally) -> None:
     for cut_after in range(changes_of(scene, name) + 1):
-        check_cut(scene, name, cut_after)
+        check_cut(scene, name, cut_after, tally)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+def test_a_store_may_be_cut_short_at_any_moment_of_its_making(nothing: Scene, tally: Tally) -> None:
+    for cut_after in range(changes_of(nothing, "tell") + 1):
+        check_cut(nothing, "tell", cut_after, tally)
