@@ -108,6 +108,11 @@ def make_read_only(folder: Path) -> None:
     _mount("-o", "remount,ro", str(folder))
 
 
+def make_writable(folder: Path) -> None:
+    """Let it be written again."""
+    _mount("-o", "remount,rw", str(folder))
+
+
 def mirror_read_only(folder: Path, at: Path) -> None:
     """Show a folder at another place too, where nothing can be written."""
     _mount("--bind", str(folder), str(at))

@@ -28,7 +28,14 @@ from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
 from mnemon.testing.trespass import DOORS, READING, furnish, outcome
 
-from .apart import heed_modes, make_read_only, mirror_read_only, mount_tmpfs, run_apart
+from .apart import (
+    heed_modes,
+    make_read_only,
+    make_writable,
+    mirror_read_only,
+    mount_tmpfs,
+    run_apart,
+)
 from .looking import bytes_of
 
 WORD = "zufibolema"
@@ -167,7 +174,14 @@ def _reads_a_log_without_its_index(folder: Path) -> None:
         assert memory.backup(folder / "backup.db") > 0
         with pytest.raises(StoreReadOnly):
             memory.remember("x", owner="alice")
-    assert bytes_of(copy) == files
+        assert bytes_of(copy) == files
+        make_writable(copy)
+        with pytest.raises(StoreReadOnly, match="open it anew"):
+            memory.remember("Works at NASA", owner="alice")
+    with opened(copy) as memory:
+        memory.remember("Works at NASA", owner="alice")
+        assert told(memory.owner("alice")) == {"Lives in Oslo", "Works at NASA"}
+        assert memory.verify().is_clean
     assert (
         Mnemon.restore_backup(
             folder / "backup.db", folder / "back.db", cipher=ciphers(copy / "keys")

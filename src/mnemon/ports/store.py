@@ -100,6 +100,7 @@ class Store(Erasure, Protocol):
 
         Raises:
             StoreUnavailable: Somebody else holds the lock for too long, or the disk is full.
+            StoreReadOnly: The store can't be written.
             OwnerErased: The owner was erased.
         """
         ...

@@ -89,7 +89,7 @@ def _without_locks(path: Path) -> str:
 class Connection:
     """One connection. A thread at a time."""
 
-    __slots__ = ("_raw", "path")
+    __slots__ = ("_raw", "path", "with_log")
 
     def __init__(
         self,
@@ -115,6 +115,7 @@ class Connection:
             StoreDamaged: It is no database.
         """
         self.path = path
+        self.with_log = with_log
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         if read_only:
             flags = apsw.SQLITE_OPEN_READONLY

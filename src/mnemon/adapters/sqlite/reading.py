@@ -19,8 +19,7 @@ from __future__ import annotations
 
 import os
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import apsw
 
@@ -32,6 +31,21 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _LOG, _INDEX = "-wal", "-shm"
+
+_INDEX_BYTES = 32_768
+"""The least that SQLite makes the index of a log; it is less where there was no room for it."""
+
+
+class _Seen(NamedTuple):
+    """What tells that a file is another than it was."""
+
+    number: int
+    size: int
+    written_at: int
+
+
+_Look = tuple[_Seen | None, _Seen | None]
+"""What tells whether somebody has written to a store: its file and its log."""
 
 
 def obstacle(path: Path) -> str | None:
@@ -77,45 +91,24 @@ def hindrance(path: Path, busy_timeout_s: float) -> StoreReadOnly | StoreUnavail
     return None
 
 
-def open_to_read(path: Path, busy_timeout_s: float, *, alone: bool = False) -> Connection:
+def open_to_read(path: Path, busy_timeout_s: float, *, no_room: bool = False) -> Connection:
     """Open a store's file to read it, without changing a byte of it.
 
     Args:
         path: The file.
         busy_timeout_s: For how long to wait for locks.
-        alone: Do without locks in any case.
+        no_room: There is none for the log's index: do without, unless it is there.
 
     Raises:
         StoreUnavailable: It can't be opened.
         StoreReadOnly: It has a log that can't be read there.
         StoreDamaged: It is no database.
     """
-    log, index = (_beside(path, ending).exists() for ending in (_LOG, _INDEX))
+    log = _seen(_beside(path, _LOG))
     # Without a log, even reading would make one.
-    alone = alone or not log or (not index and obstacle(path) is not None)
-    with_log = alone and log and _beside(path, _LOG).stat().st_size > 0
+    alone = log is None or (not _is_indexed(path) and (no_room or obstacle(path) is not None))
+    with_log = alone and log is not None and log.size > 0
     return Connection(path, busy_timeout_s, read_only=True, alone=alone, with_log=with_log)
-
-
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """What tells whether somebody has written to a store: size and time of the file and its log."""
-
-    file: tuple[int, int, int]
-    log: tuple[int, int, int] | None
-    has_index: bool
-
-    @classmethod
-    def at(cls, path: Path) -> _Look:
-        file = _seen(path)
-        if file is None:
-            raise StoreUnavailable(f"the store cannot be opened: {path}")
-        return cls(file, _seen(_beside(path, _LOG)), _beside(path, _INDEX).exists())
-
-    @property
-    def is_shared(self) -> bool:
-        """Whether it is read with locks, through the index of the log."""
-        return self.log is not None and self.has_index
 
 
 class ReadOnlyConnections(Connections):
@@ -126,9 +119,9 @@ class ReadOnlyConnections(Connections):
     ) -> None:
         """Take the path, and why it can't be written now."""
         super().__init__(path, busy_timeout_s)
-        # On a full disk not even the log's index can be made.
-        self._alone = isinstance(refused, StoreUnavailable)
-        self._look = _Look.at(path)
+        self._no_room = isinstance(refused, StoreUnavailable)
+        self._look = self._looked_at()
+        self._unlocked = False
         self._writable: Connections | None = None
 
     @contextmanager
@@ -142,7 +135,7 @@ class ReadOnlyConnections(Connections):
             with self._writable.reading() as connection:
                 yield connection
             return
-        look = self._looked()
+        look = self._settled_look()
         connection = self._borrow()
         try:
             connection.begin_reading()
@@ -164,12 +157,7 @@ class ReadOnlyConnections(Connections):
             StoreUnavailable: The disk is full.
         """
         self._refuse_if_closed()
-        if self._writable is None:
-            refused = hindrance(self.path, self.busy_timeout_s)
-            if refused is not None:
-                raise refused
-            self._writable = Connections(self.path, self.busy_timeout_s)
-        with self._writable.idle_writer() as connection:
+        with (self._writable or self._made_writable()).idle_writer() as connection:
             yield connection
 
     def close(self) -> None:
@@ -178,12 +166,32 @@ class ReadOnlyConnections(Connections):
         if self._writable is not None:
             self._writable.close()
 
-    def _open_reader(self) -> Connection:
-        return open_to_read(self.path, self.busy_timeout_s, alone=self._alone)
+    def _made_writable(self) -> Connections:
+        refused = hindrance(self.path, self.busy_timeout_s)
+        if refused is not None:
+            raise refused
+        if self._unlocked:
+            raise StoreReadOnly(str(self.path), "it was opened where it could not be: open it anew")
+        with self._lock:
+            self._writable = self._writable or Connections(self.path, self.busy_timeout_s)
+        return self._writable
 
-    def _looked(self) -> _Look:
+    def _open_reader(self) -> Connection:
+        connection = open_to_read(self.path, self.busy_timeout_s, no_room=self._no_room)
+        # Closing a file that was opened past SQLite's locks drops those that this process has.
+        self._unlocked = self._unlocked or connection.with_log
+        return connection
+
+    def _looked_at(self) -> _Look | None:
+        """Look at the file and its log; None where they are read with locks."""
+        log = _seen(_beside(self.path, _LOG))
+        if log is not None and _is_indexed(self.path):
+            return None
+        return _seen(self.path), log
+
+    def _settled_look(self) -> _Look | None:
         """Look at the file; what was opened before a change is let go."""
-        look = _Look.at(self.path)
+        look = self._looked_at()
         with self._lock:
             stale, self._look = self._look != look, look
             idle, self._idle = (self._idle, []) if stale else ([], self._idle)
@@ -191,27 +199,31 @@ class ReadOnlyConnections(Connections):
             connection.close()
         return look
 
-    def _return(self, connection: Connection, look: _Look) -> None:
+    def _return(self, connection: Connection, look: _Look | None) -> None:
         if self._look == look:
             self._give_back(connection)
         else:
             connection.close()
 
-    def _refuse_changed(self, look: _Look) -> None:
-        is_locked = look.is_shared and not self._alone
-        if not is_locked and _Look.at(self.path) != look:
+    def _refuse_changed(self, look: _Look | None) -> None:
+        if look is not None and self._looked_at() != look:
             raise StoreUnavailable(
                 f"{self.path} was written to by another program while it was read: try again"
             )
 
 
-def _seen(path: Path) -> tuple[int, int, int] | None:
-    """Return a file's identity, size and time; None where there is none."""
+def _seen(path: Path) -> _Seen | None:
+    """Return what is seen of a file; None where there is none."""
     try:
         found = path.stat()
     except OSError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return _Seen(found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+def _is_indexed(path: Path) -> bool:
+    index = _seen(_beside(path, _INDEX))
+    return index is not None and index.size >= _INDEX_BYTES
 
 
 def _beside(path: Path, ending: str) -> Path:
