@@ -176,7 +176,8 @@ MOVES = {
         (SELECT content FROM versions AS v WHERE v.id = memories.id)
         WHERE id IN (SELECT id FROM versions)""",
     "changed": """UPDATE memories SET content =
-        CAST(substr(content, 1, length(content) - 1) || x'00' AS BLOB)""",
+        CAST(substr(content, 1, length(content) - 1)
+        || iif(substr(content, -1) = x'00', x'01', x'00') AS BLOB)""",
 }
 
 
