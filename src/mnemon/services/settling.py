@@ -159,7 +159,7 @@ class Settling:
         along: Callable[[Transaction], Sequence[Draft]] | None = None,
     ) -> Settled:
         """Store an order's drafts as `settle` does; say which memories are new, too."""
-        ready = _Ready({(text, True): entry for text, entry in order.entries.items()})
+        ready = _Ready({Text(text): entry for text, entry in order.entries.items()})
         for _ in range(ROUNDS):
             plan = self._prepared(order, ready)
             try:
