@@ -20,6 +20,13 @@ def _code_blocks(document: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
 
 
+def _programs(document: str) -> list[tuple[str, str]]:
+    """Return the Python on a page, each block with what stands as its output; "": nothing."""
+    text = (ROOT / document).read_text(encoding="utf-8")
+    shown = r"(?:\n+^```text\n(.*?)^```$)?"
+    return re.findall(rf"^```python\n(.*?)^```$\n?{shown}", text, flags=re.DOTALL | re.MULTILINE)
+
+
 def _targets_named(document: str) -> set[str]:
     text = (ROOT / document).read_text(encoding="utf-8")
     commands = re.findall(r"`make ([a-z][\w-]*)|^make ([a-z][\w-]*)", text, flags=re.MULTILINE)
@@ -47,7 +54,7 @@ def test_the_python_in_a_document_runs(document: str, tmp_path: Path) -> None:
         "PATH": os.environ["PATH"],
         "PYTHONPATH": str(Path(mnemon.__file__).parents[1]),
     }
-    for number, block in enumerate(_code_blocks(document, "python")):
+    for number, (block, output) in enumerate(_programs(document)):
         program = tmp_path / f"example_{number}.py"
         program.write_text(block, encoding="utf-8")
         run = subprocess.run(
@@ -62,6 +69,7 @@ def test_the_python_in_a_document_runs(document: str, tmp_path: Path) -> None:
         )
         assert run.returncode == 0, run.stderr
         assert run.stdout.strip() or "assert" in block
+        assert not output or run.stdout.strip() == output.strip()
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)

@@ -52,3 +52,6 @@ def test_whatever_goes_wrong_is_a_failure_that_repeats_no_memory() -> None:
         TimedArbitrator(ScriptedArbitrator(), 5.0).arbitrate("known", "new")
     with pytest.raises(ServiceFailed, match="gave a str"):
         TimedArbitrator(lambda _a, _b: "ADD", 5.0).arbitrate("known", "new")  # type: ignore[arg-type,return-value]
+    unknown = Verdict("delete")  # type: ignore[arg-type]
+    with pytest.raises(ServiceFailed, match="no operation"):
+        TimedArbitrator(lambda _a, _b: unknown, 5.0).arbitrate("known", "new")

@@ -7,7 +7,7 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from mnemon.errors import ServiceFailed
-from mnemon.policies.merging import Verdict
+from mnemon.policies.merging import Operation, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,6 +51,8 @@ class TimedArbitrator:
             raise ServiceFailed(_SERVICE, f"raised {type(given).__name__}") from given
         if not isinstance(given, Verdict):
             raise ServiceFailed(_SERVICE, f"gave a {type(given).__name__}, not a Verdict")
+        if given.operation not in tuple(Operation):
+            raise ServiceFailed(_SERVICE, "gave a verdict of no operation that there is")
         return given
 
     def _work(self, existing: str, candidate: str, answer: SimpleQueue[object]) -> None:

@@ -1,0 +1,69 @@
+"""The page of each profile says what the profile is."""
+
+from pathlib import Path
+
+import pytest
+
+from mnemon.config.loading import ALL, load
+from mnemon.config.profiles import profiles
+from mnemon.config.reference import markdown
+from mnemon.config.settings import Settings
+from mnemon.config.thresholds import fitted
+
+PAGES = Path(__file__).parents[2] / "docs" / "profiles"
+PROFILES = profiles(Settings())
+EMBEDDER = "all-MiniLM-L6-v2"
+
+
+def page_of(name: str) -> str:
+    return (PAGES / f"{name}.md").read_text(encoding="utf-8")
+
+
+def cells(row: str) -> list[str]:
+    return [cell.strip() for cell in row.strip("|").split("|")]
+
+
+def settings_of(name: str) -> list[list[str]]:
+    """Return the rows of the reference that are about a profile, without saying so."""
+    rows = [cells(row) for row in markdown().splitlines()[2:]]
+    own = [row for row in rows if row[4] == name]
+    return [[*row[:4], row[5].replace(f" ({name} only)", "")] for row in own]
+
+
+def test_there_is_a_page_for_each_profile() -> None:
+    assert {page.stem for page in PAGES.glob("*.md")} == {*PROFILES, "index"}
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_its_settings_are_those_of_the_reference(name: str) -> None:
+    rows = [cells(row) for row in page_of(name).splitlines() if row.startswith("| `")]
+    assert [row for row in rows if len(row) == 5] == settings_of(name)
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_its_kinds_stand_on_its_page(name: str) -> None:
+    page = page_of(name)
+    assert [kind for kind in PROFILES[name].kinds if kind not in page] == []
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_its_thresholds_are_those_in_force_with_the_local_embedder(name: str) -> None:
+    plain = load()
+    local = fitted(plain, EMBEDDER)
+    owned = {setting.name for setting in ALL.values() if setting.about.profile == name}
+    changed = [each for each in owned if local.value(each) != plain.value(each)]
+    wanted = {
+        (f"`{each}`", f"{plain.value(each):.2f}", f"{local.value(each):.2f}") for each in changed
+    }
+    rows = [cells(row) for row in page_of(name).splitlines() if row.startswith("| `")]
+    assert {tuple(row) for row in rows if len(row) == 3} == wanted
+
+
+def test_the_map_of_kinds_is_the_profiles_own() -> None:
+    rows = [cells(row) for row in page_of("index").splitlines() if row.startswith("| ")]
+    others = [each for name, each in PROFILES.items() if name != "standard"]
+    wanted = [
+        [kind, *(each.own_kinds.get(kind, kind) for each in others)]
+        for kind in PROFILES["standard"].kinds
+    ]
+    assert [row for row in rows if row[0] in PROFILES["standard"].kinds] == wanted
