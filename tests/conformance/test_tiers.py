@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from mnemon import OwnerMemory
+from mnemon import Mnemon, OwnerMemory
 from mnemon.domain.memories import Origin, State
 from mnemon.domain.recall import RecallResult
 from mnemon.errors import InvalidInput
@@ -18,6 +19,7 @@ from mnemon.policies.rendering.model import Material
 from mnemon.policies.triggers import LONG_CASCADE, SHORT_CASCADE
 from mnemon.profiles.tiers import tiers
 from mnemon.testing.builders import memory
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
 from samples import Golden, candidates, recalled, shown, words
 
 TIERS = tiers()
@@ -275,3 +277,17 @@ def test_the_prompt_ends_with_the_callers_state(alice: OwnerMemory) -> None:
 def test_only_the_user_says_what_is_personal(alice: OwnerMemory) -> None:
     with pytest.raises(InvalidInput, match="personal"):
         alice.remember("The user is called Bob", kind="personal", origin="tool")
+
+
+def test_working_memory_is_the_last_20_messages_and_outlives_the_process(tmp_path: Path) -> None:
+    def reopened() -> Mnemon:
+        return Mnemon.open(
+            tmp_path / "m.db", profile="tiers", embedder=HashingEmbedder(), tokens=WordCounter()
+        )
+
+    with reopened() as engine:
+        for number in range(12):
+            engine.learn(f"Question {number}", f"Answer {number}", owner="alice")
+    with reopened() as engine:
+        recent = [one.content for one in engine.recent(owner="alice")]
+    assert recent == [f"{kind} {n}" for n in range(2, 12) for kind in ("Question", "Answer")]
