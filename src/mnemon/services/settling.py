@@ -27,7 +27,7 @@ from mnemon.policies.merging import (
 )
 from mnemon.policies.trust import is_outranked, least_trusted
 from mnemon.services.drafts import Draft, restated, together, told
-from mnemon.services.indexing import memory_text
+from mnemon.services.indexing import Text, memory_text
 from mnemon.services.maintain import evict
 from mnemon.services.neighbourhood import Neighbourhood
 from mnemon.services.vitality import aged
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from mnemon.ports.store import IndexEntry, Snapshot, Transaction
     from mnemon.profiles.model import Profile
     from mnemon.services.access import Access
-    from mnemon.services.indexing import Indexer, Text
+    from mnemon.services.indexing import Indexer
 
 ROUNDS = 3
 

@@ -1,0 +1,84 @@
+"""`mnemon ingest`: files, standard input, and what can't be read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TEXT = "The gauge stands at kilometre 42 of the Mulde.\n\n" + "It measures levels. " * 40
+
+
+def test_a_file_is_taken_in_and_told_about(mnemon: Any, tmp_path: Path) -> None:
+    (tmp_path / "gauge.md").write_text(TEXT)
+    assert "stored" in mnemon.ok("ingest", "gauge.md").out
+    again = mnemon.json("ingest", "gauge.md")
+    assert (again["stored"], again["dropped"], again["redactions"]) == (0, 0, 0)
+    assert again["known"] == len(again["chunks"])
+    shown = mnemon.ok("ingest", "gauge.md", "--show").out
+    assert "known" in shown
+    listed = mnemon.json("list")["memories"]
+    assert {tuple(each["tags"]) for each in listed} == {("source:gauge.md",)}
+
+
+def test_standard_input_is_taken_in(mnemon: Any) -> None:
+    told = mnemon.json("ingest", "-", "--source", "pipe", "--tag", "work", stdin=TEXT)
+    assert told["stored"] == len(told["chunks"])
+    assert {tuple(each["tags"]) for each in mnemon.json("list")["memories"]} == {
+        ("source:pipe", "work")
+    }
+
+
+def test_a_secret_is_counted(mnemon: Any) -> None:
+    said = mnemon.ok("ingest", "-", stdin="password: hunter2-Kx9!\n\nThe end.").out
+    assert "1 secret was taken out" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "code", "said"),
+    [
+        ("empty.txt", b"", 2, "holds no text"),
+        ("blank.txt", b" \n\n ", 2, "holds no text"),
+        ("latin.txt", "Öl".encode("latin-1"), 2, "UTF-8"),
+        ("picture.png", b"\x89PNG\r\n\x1a\n\x00\x00\xff", 2, "UTF-8"),
+    ],
+)
+def test_what_is_no_text_is_refused(
+    mnemon: Any, tmp_path: Path, name: str, content: bytes, code: int, said: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    answer = mnemon("ingest", name)
+    assert answer.code == code
+    assert said in answer.err
+    assert mnemon.json("list")["memories"] == []
+
+
+@pytest.mark.parametrize("name", ["missing.txt", "."])
+def test_what_can_not_be_read_is_named(mnemon: Any, name: str) -> None:
+    answer = mnemon("ingest", name)
+    assert answer.code not in (0, 1)
+    assert name in answer.err
+
+
+def test_ctrl_c_says_what_is_kept(
+    mnemon: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = (" ".join(f"w{n}x{place}" for place in range(60)) for n in range(600))
+    (tmp_path / "long.txt").write_text("\n\n".join(words))
+    hashing = mnemon.wiring.hashing
+    embed, calls = hashing.embed, []
+
+    def interrupted(texts: list[str], *, role: Any) -> Any:
+        calls.append(len(texts))
+        if len(calls) > 2:
+            raise KeyboardInterrupt
+        return embed(texts, role=role)
+
+    monkeypatch.setattr(hashing, "embed", interrupted)
+    answer = mnemon("ingest", "long.txt")
+    assert answer.code == 130
+    assert "these are kept" in answer.err
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    assert mnemon("list", "--store", "none.db").code == 0
