@@ -1,9 +1,11 @@
 """The page of each profile says what the profile is."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+from mnemon.config.book import ProfileBook
 from mnemon.config.loading import ALL, load
 from mnemon.config.profiles import profiles
 from mnemon.config.reference import markdown
@@ -67,3 +69,13 @@ def test_the_map_of_kinds_is_the_profiles_own() -> None:
         for kind in PROFILES["standard"].kinds
     ]
     assert [row for row in rows if row[0] in PROFILES["standard"].kinds] == wanted
+
+
+def test_the_sample_of_a_profile_of_ones_own_works_as_it_stands(tmp_path: Path) -> None:
+    [sample] = re.findall(r"(?ms)^```toml\n(\[memory\]\n.*?)^```$", page_of("index"))
+    file = tmp_path / "mnemon.toml"
+    file.write_text(sample, encoding="utf-8")
+    loaded = load(file)
+    made = ProfileBook.of(loaded, EMBEDDER)[loaded.settings.profile]
+    assert made.name == "notes"
+    assert made.cleanup_below == 0.3

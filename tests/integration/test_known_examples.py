@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mnemon import Mnemon
+from mnemon import Mnemon, OwnerMemory
 
 COMPANION: dict[str, tuple[str, ...]] = {
     "User's birthday is March 15": ("When is my birthday?", "What day was I born on?"),
@@ -120,3 +120,33 @@ def test_an_example_comes_first(
 ) -> None:
     found = memory.recall(question, owner=f"{system} {way}", touch=False).memories
     assert found[0].content == content
+
+
+KINDS = {"Communication style: direct, technical, no preamble.": "procedural"}
+SECOND = {"What am I building?"}
+"""By the cosine alone, which orders `chunks`, another sentence about the user is nearer."""
+
+
+@pytest.fixture(scope="module")
+def owners() -> Iterator[dict[str, OwnerMemory]]:
+    """The examples of each system, stored in its own profile, with the kinds and keys it has."""
+    with Mnemon.open(":memory:") as opened:
+        owners = {system: opened.owner(system) for system in SYSTEMS if system != "ours"}
+        for system, owner in owners.items():
+            owner.switch_profile(system)
+            for number, content in enumerate(SYSTEMS[system]):
+                kind = KINDS.get(content)
+                owner.remember(content, kind=kind, key=f"note_{number}", importance=0.5)
+        yield owners
+
+
+@pytest.mark.parametrize(
+    ("system", "content", "question"), [case for case in CASES if case[0] != "ours"]
+)
+def test_an_example_is_answered_in_its_own_profile(
+    owners: dict[str, OwnerMemory], system: str, content: str, question: str
+) -> None:
+    found = owners[system].recall(question, touch=False).memories
+    first = [one.content for one in found if one.kind == "procedural"]
+    searched = [one.content for one in found if one.kind != "procedural"]
+    assert content in [*first, *searched[: 2 if question in SECOND else 1]]
