@@ -4,10 +4,11 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mnemon.text.chunking import Chunk, Sizes, chunks, stream_chunks
+from mnemon.text.chunking.blocks import blocks
 
 _PARTS = [
     "Dr. ",
@@ -99,9 +100,12 @@ def test_no_chunk_is_too_large(text: str, s: Sizes, space: int) -> None:
         assert chunk.tokens <= s.hard_max_tokens or len(chunk.text) == 1
 
 
-@given(st.lists(st.sampled_from(["I like tea. ", "And? ", "a, b; ", "x" * 9, " ", "\n", "茶。"])))
-def test_prose_is_never_over_the_maximum(parts: list[str]) -> None:
-    found = chunks("".join(parts), Words(), sizes=Sizes(5, 12, 100))
+@given(
+    st.lists(st.sampled_from(["I like tea. ", "And? ", "a, b; ", "x" * 9, " ", "\n", "茶。"])),
+    st.integers(0, 2),
+)
+def test_prose_is_never_over_the_maximum(parts: list[str], space: int) -> None:
+    found = chunks("".join(parts), Words(space), sizes=Sizes(5, 12, 100))
     assert all(chunk.tokens <= 12 for chunk in found)
 
 
@@ -126,6 +130,19 @@ def test_a_stream_gives_the_same_chunks_however_it_is_cut(
 @given(texts, sizes)
 def test_a_stream_of_characters_gives_the_same_chunks(text: str, s: Sizes) -> None:
     assert list(stream_chunks(text, Words(), sizes=s)) == chunks(text, Words(), sizes=s)
+
+
+@example("a | b\n|---|---|\n", 12)
+@given(texts, st.integers(1, 60))
+def test_blocks_are_the_whole_text_and_none_is_longer_than_is_looked_at(
+    text: str, longest: int
+) -> None:
+    found = list(blocks([text], longest))
+    assert "".join(block.text for block in found) == text
+    assert [block.start for block in found] == [
+        sum(len(block.text) for block in found[:at]) for at in range(len(found))
+    ]
+    assert all(0 < len(block.text) <= longest for block in found)
 
 
 @given(texts, st.integers(8, 30))

@@ -137,6 +137,7 @@ def test_code_that_is_too_long_is_cut_at_blank_lines_then_at_lines() -> None:
 def test_a_list_that_is_too_long_is_cut_between_its_items() -> None:
     text = "- a b\n  - c d\n- e f\n  - g h"
     assert cut(text, 0, 5, 6) == ["- a b\n  - c d", "- e f\n  - g h"]
+    assert cut("- a\n  - b\n- c\n  - d", 0, 5, 7) == ["- a\n  - b", "- c\n  - d"]
 
 
 def test_a_table_that_is_too_long_is_cut_between_its_rows() -> None:
@@ -149,9 +150,23 @@ def test_a_numbered_paragraph_is_no_list() -> None:
     assert cut(f"{item}\n\n{item}", 0, 100, 400) == [item, item]
 
 
-def test_a_year_at_a_lines_beginning_is_no_item() -> None:
-    text = "It was in\n1984. A cold day.\n2. It was not."
-    assert cut(text, 0, 6, 40)[0].startswith("It was in\n1984.")
+def test_a_number_at_a_lines_beginning_is_no_item() -> None:
+    text = "It cost him\n20. That was all.\nMore."
+    assert cut(text, 0, 5, 40)[0] == "It cost him\n20."
+    assert cut("It was:\n1. That was all. So.", 0, 5, 40) == ["It was:", "1. That was all. So."]
+
+
+def test_the_last_two_parts_are_evened_only_as_far_as_they_fit() -> None:
+    text = "a a a a a a. xxxxx. xxxxxxxxxxxxxx."
+    found = chunks(text, Tokens(), sizes=Sizes(3, 20, 20, max_chars=20))
+    assert [chunk.text for chunk in found] == ["a a a a a a. xxxxx.", "xxxxxxxxxxxxxx."]
+
+
+def test_a_line_that_is_too_long_to_look_at_keeps_letters_and_marks_together() -> None:
+    sizes = Sizes(0, 100, 100, max_chars=30, look_ahead_chars=31)
+    found = chunks("x\u0301\u0323" * 60, Tokens(), sizes=sizes)
+    assert "".join(chunk.text for chunk in found) == "x\u0301\u0323" * 60
+    assert all(chunk.text.startswith("x") for chunk in found)
 
 
 def test_a_long_sentence_is_cut_at_clauses_from_the_strongest_mark() -> None:

@@ -127,6 +127,7 @@ class _Gathering:
             and "|" in text
             and bool(self._lines)
             and "|" in self._lines[-1]
+            and len(self._lines[-1]) + len(text) <= self._longest
             and _RULE_ROW.match(text) is not None
         )
 

@@ -62,10 +62,13 @@ def _joins_next(before: Piece | None, short: Piece, after: Piece, sizes: Sizes) 
 
 
 def _fit(first: Piece, second: Piece, sizes: Sizes) -> bool:
-    """Tell whether two pieces that follow each other fit in one chunk."""
-    return first.start + len(first.text) == second.start and Room(
-        sizes.max_tokens, sizes.max_chars
-    ).holds(Span(first.start, second.end), first.tokens + second.tokens)
+    """Tell whether two pieces that follow each other fit in one chunk.
+
+    Two with blocks of white space between them never do: these come only where there is more of it
+    than is looked at, which is no less than a chunk may have.
+    """
+    room = Room(sizes.max_tokens, sizes.max_chars)
+    return room.holds(Span(first.start, second.end), first.tokens + second.tokens)
 
 
 def _joined(first: Piece, second: Piece, sizes: Sizes) -> Piece:
