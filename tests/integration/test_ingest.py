@@ -127,12 +127,12 @@ def test_chunks_are_embedded_together_and_each_text_once(embedder: Watched) -> N
 
 
 def test_a_secret_is_taken_out_and_counted() -> None:
-    secret = "sk-proj-4bVx92kLmNq8RstUvWxYz0123456789abcdefABCDEF"
+    leaked = "sk-proj-4bVx92kLmNq8RstUvWxYz0123456789abcdefABCDEF"
     with opened() as memory:
-        done = memory.ingest(f"The key is {secret} for now.\n\nSecond part.", owner="a")
+        done = memory.ingest(f"The key is {leaked} for now.\n\nSecond part.", owner="a")
         assert done.redactions == 1
-        assert secret not in repr(done)
-        assert secret not in repr(list(memory.export(owner="a")))
+        assert leaked not in repr(done)
+        assert leaked not in repr(list(memory.export(owner="a")))
 
 
 def test_a_text_that_gives_orders_is_withheld_until_it_is_reviewed() -> None:
