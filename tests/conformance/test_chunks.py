@@ -496,3 +496,9 @@ def test_importance_is_6_tenths_novelty_and_4_salience(golden: Golden) -> None:
 )
 def test_the_first_rule_that_holds_says_the_kind(text: str, kind: str) -> None:
     assert CHUNKS.judging.kind(text, Origin.USER) == kind
+
+
+def test_a_hint_says_the_kind_of_all_chunks(alice: OwnerMemory) -> None:
+    text = "\n\n".join(f"Engineer {name} built a bridge in Bergen. " * 10 for name in "ABC")
+    hinted = alice.ingest(text, kind="semantic").pieces
+    assert [piece.kind for piece in hinted] == ["semantic"] * 3
