@@ -97,8 +97,7 @@ def test_what_is_kept_is_found_and_the_same_again_adds_nothing(profile: str) -> 
 def test_what_is_dropped_says_why_with_its_scores() -> None:
     with opened("chunks") as memory:
         owner = memory.owner("a")
-        for _ in range(2):
-            owner.ingest("the weather was much the same as it had been all along there")
+        owner.ingest("the weather was much the same as it had been all along there")
         done = owner.ingest("the weather was much the same as it had been all along then")
         (piece,) = done.dropped
         assert piece.memory is None
@@ -107,6 +106,18 @@ def test_what_is_dropped_says_why_with_its_scores() -> None:
         assert piece.salience == 0.0
         assert piece.importance == pytest.approx(0.6 * piece.novelty)
         assert piece.importance < 0.3
+
+
+def test_what_is_known_is_not_said_to_be_worth_nothing() -> None:
+    text = "the weather was much the same as it had been all along there"
+    with opened("chunks") as memory:
+        owner = memory.owner("a")
+        (first,) = owner.ingest(text).pieces
+        (again,) = owner.ingest(text).pieces
+        assert (again.fate, again.importance < 0.3) == ("known", True)
+        assert again.memory is not None
+        assert first.memory is not None
+        assert again.memory.id == first.memory.id
 
 
 def test_novelty_is_measured_against_what_stood_before_the_call() -> None:

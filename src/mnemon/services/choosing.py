@@ -67,8 +67,10 @@ class Choice:
         What says more takes the place and score of what says less; of a memory and a message
         that say the same it is the memory, which has a kind.
         """
-        says = self._sentences(result)
         related = [other for other in self.chosen if _related(other.record, result.record)]
+        if not related:
+            return False
+        says = self._sentences(result)
         yielding = [other for other in related if self._yields(other, says)]
         over = [other for other in related if says <= self._sentences(other)]
         into = next((other for other in over if not self._yields(other, says)), None)

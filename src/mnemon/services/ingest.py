@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from mnemon.domain.ingestion import Ingested, Piece
+from mnemon.domain.memories import Memory
 from mnemon.errors import InvalidInput
 from mnemon.policies import arguments
 from mnemon.services.drafts import Draft, checked_kind, checked_origin, judged, trusted_kind
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from mnemon.domain.ingestion import Fate
-    from mnemon.domain.memories import Memory
     from mnemon.profiles.model import Profile
     from mnemon.services.access import Access
     from mnemon.services.settling import Settling
@@ -175,17 +175,29 @@ class _Intake:
         drafts = tuple(self._draft(each) for each in found if each.is_kept)
         made = {each.chunk.text: each.entry for each in found if each.entry is not None}
         order = Order(self._owner_id, self._profile, drafts, now, by="ingest", entries=made)
+        known = self._known(found)
         if not drafts:
-            return tuple(_piece(each, None, is_new=False) for each in found)
+            return tuple(_piece(each, known.get(each.chunk.text), is_new=False) for each in found)
         settled = self._settling.carry_out(order)
         new = set(settled.new)
         memories = iter(settled.memories)
         pieces = []
         for each in found:
-            memory = next(memories) if each.is_kept else None
-            pieces.append(_piece(each, memory, is_new=memory is not None and memory.id in new))
+            memory = next(memories) if each.is_kept else known.get(each.chunk.text)
+            is_new = each.is_kept and memory is not None and memory.id in new
+            pieces.append(_piece(each, memory, is_new=is_new))
             new -= set() if memory is None else {memory.id}
         return tuple(pieces)
+
+    def _known(self, found: Sequence[Judged]) -> dict[str, Memory]:
+        """Return the memories that say already what is not worth storing, by its text."""
+        dropped = [each for each in found if not each.is_kept and each.entry is not None]
+        known: dict[str, Memory] = {}
+        with self._access.store.read(self._owner_id) as snapshot:
+            for each in dropped:
+                said = snapshot.by_content(each.entry.content_key) if each.entry else []
+                known |= {each.chunk.text: one for one in said if isinstance(one, Memory)}
+        return known
 
     def _draft(self, each: Judged) -> Draft:
         draft = Draft(

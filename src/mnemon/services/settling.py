@@ -160,6 +160,8 @@ class Settling:
     ) -> Settled:
         """Store an order's drafts as `settle` does; say which memories are new, too."""
         ready = _Ready({Text(text): entry for text, entry in order.entries.items()})
+        if missing := [text for text in _texts(order) if text not in ready.entries]:
+            self._make_ready(order, _NotReady(missing), ready)
         for _ in range(ROUNDS):
             plan = self._prepared(order, ready)
             try:
@@ -251,9 +253,7 @@ class _Planning:
         Raises:
             _NotReady: A decision needs what is not ready.
         """
-        self._require(
-            [self._text(draft.content, draft.kind, draft.key) for draft in self._order.drafts]
-        )
+        self._require(_texts(self._order))
         memories = [self._settled(draft) for draft in self._order.drafts]
         latest = {step.memory.id: step.memory for step in self._steps}
         final = tuple(latest.get(memory.id, memory) for memory in memories)
@@ -472,6 +472,13 @@ class _Planning:
 
     def _entry(self, content: str, kind: str, key: str | None) -> IndexEntry:
         return self._ready.entries[self._text(content, kind, key)]
+
+
+def _texts(order: Order) -> list[Text]:
+    """Return the texts of an order's drafts, as its profile indexes them."""
+    return [
+        memory_text(order.profile, draft.content, draft.kind, draft.key) for draft in order.drafts
+    ]
 
 
 def _write(tx: Transaction, step: _Step) -> None:
