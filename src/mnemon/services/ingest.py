@@ -196,7 +196,9 @@ class _Intake:
         with self._access.store.read(self._owner_id) as snapshot:
             for each in dropped:
                 said = snapshot.by_content(each.entry.content_key) if each.entry else []
-                known |= {each.chunk.text: one for one in said if isinstance(one, Memory)}
+                memory = next((one for one in said if isinstance(one, Memory)), None)
+                if memory is not None:
+                    known[each.chunk.text] = memory
         return known
 
     def _draft(self, each: Judged) -> Draft:
