@@ -38,19 +38,40 @@ def cleaned_pieces(
     Raises:
         InvalidInput: A piece is no text.
     """
-    held = ""
     begun = False
+    for raw in _segments(pieces, segment_chars, longest_chars):
+        if segment := cleaned(raw):
+            yield f"\n\n{segment}" if begun else segment
+            begun = True
+
+
+def _segments(pieces: Iterable[str], segment_chars: int, longest_chars: int) -> Iterator[str]:
+    """Yield what came, in stretches to be cleaned.
+
+    What has no place to be cut is looked at again only once so much more has come, else many
+    small pieces would have it read through for each of them.
+    """
+    held: list[str] = []
+    size, enough = 0, segment_chars
+    for piece in _slices(pieces, longest_chars):
+        held.append(piece)
+        size += len(piece)
+        if size < enough:
+            continue
+        text = "".join(held)
+        while len(text) >= segment_chars and (cut := _place_to_cut(text, longest_chars)):
+            yield text[:cut]
+            text = text[cut:]
+        held, size = [text], len(text)
+        enough = segment_chars if size < segment_chars else size + segment_chars
+    yield "".join(held)
+
+
+def _slices(pieces: Iterable[str], longest_chars: int) -> Iterator[str]:
     for piece in pieces:
         if not isinstance(piece, str):
             raise InvalidInput("text", f"must be text, not {type(piece).__name__}")
-        held += piece
-        while len(held) >= segment_chars and (cut := _place_to_cut(held, longest_chars)):
-            segment, held = cleaned(held[:cut]), held[cut:]
-            if segment:
-                yield f"\n\n{segment}" if begun else segment
-                begun = True
-    if last := cleaned(held):
-        yield f"\n\n{last}" if begun else last
+        yield from (piece[at : at + longest_chars] for at in range(0, len(piece), longest_chars))
 
 
 def _place_to_cut(held: str, longest_chars: int) -> int:

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import sys
+from types import FrameType
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,3 +46,29 @@ def test_fenced_code_is_not_parted_at_its_blank_lines() -> None:
 def test_what_is_no_text_is_refused() -> None:
     with pytest.raises(InvalidInput):
         list(cleaned_pieces(["a", b"b"]))  # type: ignore[list-item] # what is tested
+
+
+def times_searched(pieces: list[str]) -> int:
+    """Return how often a text on its way in is searched for a place to cut."""
+    searches: list[str] = []
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code.co_name == "_place_to_cut":
+            searches.append(event)
+
+    sys.setprofile(note)
+    try:
+        list(cleaned_pieces(pieces, segment_chars=100, longest_chars=10_000))
+    finally:
+        sys.setprofile(None)
+    return len(searches)
+
+
+def test_many_small_pieces_without_a_blank_line_are_not_searched_for_each_of_them() -> None:
+    assert 0 < times_searched(["a line\n"] * 1_000) <= 7_000 // 100
+
+
+def test_a_huge_piece_is_taken_a_stretch_at_a_time() -> None:
+    taken = list(cleaned_pieces(["word " * 10_000], segment_chars=100, longest_chars=1_000))
+    assert "".join("".join(taken).split()) == "word" * 10_000
+    assert max(map(len, taken)) <= 1_000 + len("\n\n")
