@@ -11,8 +11,8 @@ from mnemon.domain.memories import Memory
 from mnemon.errors import InvalidInput
 from mnemon.policies import arguments
 from mnemon.services.drafts import Draft, checked_kind, checked_origin, judged, trusted_kind
+from mnemon.services.planning import Order
 from mnemon.services.screening import screened_name, screened_tags
-from mnemon.services.settling import Order
 from mnemon.text.screening import redact, redact_lines
 from mnemon.text.streaming import cleaned_pieces
 

@@ -13,8 +13,8 @@ from mnemon.policies.learning import Made
 from mnemon.policies.trust import origin_of
 from mnemon.services.drafts import Draft, judged
 from mnemon.services.indexing import Text, in_window, message_text
+from mnemon.services.planning import Order
 from mnemon.services.screening import screened_name
-from mnemon.services.settling import Order
 from mnemon.text.cleaning import clean
 from mnemon.text.screening import redact, redact_lines
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mnemon.domain.memories import Memory, Origin
 from mnemon.services.drafts import drafted
-from mnemon.services.settling import Order
+from mnemon.services.planning import Order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -18,8 +18,8 @@ from mnemon.services.base_memory import shown
 from mnemon.services.drafts import drafted
 from mnemon.services.indexing import Text, in_window, memory_text, message_text, without_key
 from mnemon.services.paging import all_memories
+from mnemon.services.planning import IMPORTED, Order
 from mnemon.services.received import checked, taken_out
-from mnemon.services.settling import IMPORTED, Order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
