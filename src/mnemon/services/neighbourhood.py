@@ -47,10 +47,12 @@ class Neighbourhood:
         self._entries: dict[str, IndexEntry] = {}
         self._vectors = NotedVectors()
         self._stored: dict[str, Memory] = {}
+        self._last: tuple[IndexEntry, list[tuple[str, float]]] | None = None
 
     def note(self, memory: Memory, entry: IndexEntry | None) -> None:
         """Take a memory as it will be, with its index entry where that is new."""
         self._noted[memory.id] = memory
+        self._last = None
         if entry is not None:
             self._entries[memory.id] = entry
             self._vectors.put(memory.id, _vectors_of(entry))
@@ -118,6 +120,12 @@ class Neighbourhood:
         A text of several passages is as near as that one of them which is farthest: what says
         more than a memory is not what the memory says.
         """
+        if self._last is None or self._last[0] is not entry:
+            # What is inserted was compared with just before, and is linked by the same search.
+            self._last = (entry, self._searched(entry))
+        return self._last[1]
+
+    def _searched(self, entry: IndexEntry) -> list[tuple[str, float]]:
         vectors = _vectors_of(entry)
         if not vectors or len(vectors) < len(entry.passages):
             return []
