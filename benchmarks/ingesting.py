@@ -1,0 +1,366 @@
+"""How fast a long text is taken in, where the time goes, and how much memory that needs.
+
+make bench-ingesting                                             # a few minutes
+make bench-ingesting ARGS="ingest --megabytes 1"                 # less text
+make bench-ingesting ARGS="ingest-memory --sizes 10 20 40"       # megabytes; long
+make bench-ingesting ARGS="--write docs/benchmarks.md"           # into the docs
+
+The text is made anew for each run, the same every time.
+"""
+
+from __future__ import annotations
+
+import os
+
+# As in speed.py: before numpy is there, and nothing encrypted.
+for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[_threads] = "1"
+os.environ["MNEMON_ENABLE_ENCRYPTION"] = "false"
+
+# ruff: noqa: E402 - what is imported reads these variables
+
+import argparse
+import cProfile
+import hashlib
+import json
+import pstats
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import count, islice
+from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
+from time import perf_counter, process_time
+
+import numpy as np
+from corpus import SEED, Corpus
+from measuring import Table, output, progress, written
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table as Shown
+
+from mnemon import Mnemon
+from mnemon.bootstrap import open_embedder
+from mnemon.config import Settings
+from mnemon.entrypoints.cli.commands.ingest import reading
+from mnemon.ports.embedder import Embedder, TextRole
+
+MEGABYTES, MODEL_MEGABYTES = 5, 1
+"""With the stub; with the local model, which takes ten times as long."""
+MEMORY_SIZES = (2.5, 5, 10)
+PROFILES = ("standard", "chunks")
+EMBEDDERS = ("stub", "local model")
+DIMENSION = 384
+_SENTENCES, _OF_SECTION = 2_000, 20
+_OF_DOCUMENTS = 5_000
+"""The first stream of the corpus that documents are made of."""
+_KB = 1_024
+_MEMORY_PROFILE = "chunks"
+PARTS = ("ingest", "ingest-stages", "ingest-memory")
+
+
+class Stub:
+    """Gives any text a direction of its own, at once: what is left is Mnemon's own time."""
+
+    name = "stub"
+    dimension = DIMENSION
+
+    def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
+        """Return unit vectors, shape (n, 384)."""
+        del role
+        rows = np.stack([_direction(text) for text in texts])
+        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def _direction(text: str) -> NDArray[np.float32]:
+    digest = hashlib.blake2b(text.encode(), digest_size=8).digest()
+    return np.random.default_rng(int.from_bytes(digest)).standard_normal(DIMENSION, np.float32)
+
+
+# --- the text -----------------------------------------------------------------------------------
+
+
+def document(megabytes: float, corpus: Corpus) -> Iterator[str]:
+    """Yield a handbook of so many million bytes, a section at a time; no two are alike."""
+    left = round(megabytes * 1e6)
+    for section in _sections(corpus):
+        yield section[:left]
+        left -= len(section)
+        if left <= 0:
+            return
+
+
+def _sections(corpus: Corpus) -> Iterator[str]:
+    random = np.random.default_rng(SEED)
+    number = count(1)
+    for stream in count(_OF_DOCUMENTS):
+        said = iter(corpus.texts(_SENTENCES, stream=stream))
+        while some := tuple(islice(said, _OF_SECTION)):
+            yield _section(next(number), some, random)
+
+
+def _section(number: int, said: Sequence[str], random: np.random.Generator) -> str:
+    """Return a heading, two or three paragraphs, and often a list, code or a table."""
+    title = " ".join(said[0].rstrip(".").split()[:4])
+    extra = (_list, _code, _table, None)[random.integers(4)]
+    cut = int(random.integers(4, 9))
+    parts = [f"## {number}. {title}", " ".join(said[1:cut]), " ".join(said[cut:14])]
+    parts.append(extra(said[14:]) if extra else " ".join(said[14:]))
+    return "\n\n".join(parts) + "\n\n"
+
+
+def _list(said: Sequence[str]) -> str:
+    return "\n".join(f"- {each}" for each in said)
+
+
+def _code(said: Sequence[str]) -> str:
+    lines = (f'    step("{each}", retries={len(each)})' for each in said)
+    return "\n".join(("```python", "def run(step):", *lines, "```"))
+
+
+def _table(said: Sequence[str]) -> str:
+    rows = (f"| {' '.join(each.split()[:3])} | {len(each)} | {each.split()[-1]} |" for each in said)
+    return "\n".join(("| What | Size | Last |", "| --- | --- | --- |", *rows))
+
+
+# --- throughput ---------------------------------------------------------------------------------
+
+
+def ingest(sizes: Mapping[str, float], corpus: Corpus) -> Table:
+    """Time `ingest_stream` of a file into a fresh store on disk, of so many MB by embedder."""
+    rows = [
+        _throughput(megabytes, corpus, embedder, profile)
+        for embedder, megabytes in sizes.items()
+        for profile in PROFILES
+    ]
+    return Table("ingest", rows, _INGEST_NOTE)
+
+
+def _throughput(megabytes: float, corpus: Corpus, embedder: str, profile: str) -> dict[str, object]:
+    progress(f"ingest: {megabytes:g} MB, {embedder}, {profile}")
+    with tempfile.TemporaryDirectory() as folder:
+        text = _file(Path(folder), document(megabytes, corpus))
+        taken = _taken(text, _embedder(embedder), profile)
+    chunks = taken["chunks"]
+    return {
+        "embedder": embedder,
+        "profile": profile,
+        "text, MB": megabytes,
+        "chunks": chunks,
+        "stored": taken["stored"],
+        "seconds": taken["seconds"],
+        "processor, s": taken["processor"],
+        "MB a processor second": megabytes / taken["processor"],
+        "chunks a processor second": chunks / taken["processor"],
+        "last tenth ÷ first": taken["slowing"],
+    }
+
+
+def _taken(text: Path, embedder: Embedder, profile: str) -> dict[str, float]:
+    """Take a file in, and return what that took."""
+    fates: Counter[str] = Counter()
+    times = []
+    path = text.with_suffix(".db")
+    with (
+        Mnemon.open(path, embedder=embedder, profile=profile) as memory,
+        reading(str(text)) as said,
+    ):
+        embedder.embed(["It is loaded before it is timed."], role="document")
+        started, used = perf_counter(), process_time()
+        begun = used
+        for part in memory.owner("reader").ingest_stream(said):
+            fates.update(each.fate for each in part.pieces)
+            times.append((process_time() - begun) / len(part.pieces))
+            begun = process_time()
+        seconds, processor = perf_counter() - started, process_time() - used
+    tenth = max(1, len(times) // 10)
+    slowing = float(np.mean(times[-tenth:]) / np.mean(times[:tenth]))
+    return {
+        "chunks": fates.total(),
+        "stored": fates["stored"],
+        "seconds": seconds,
+        "processor": processor,
+        "slowing": slowing,
+    }
+
+
+def _file(folder: Path, pieces: Iterator[str]) -> Path:
+    path = folder / "handbook.md"
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(pieces)
+    return path
+
+
+def _embedder(name: str) -> Embedder:
+    return Stub() if name == "stub" else open_embedder(Settings())
+
+
+_INGEST_NOTE = (
+    "A made text of headings, paragraphs, lists, code and tables, read from a file into a fresh "
+    "store on disk; chunks are counted in word pieces in each row. The stub gives each text a "
+    "random direction. Last tenth ÷ first: processor time a chunk, of the last batches to the "
+    "first; 1 where a store that grows costs nothing."
+)
+
+
+# --- where the time goes ------------------------------------------------------------------------
+
+Function = tuple[str, int, str]
+Profiled = Mapping[Function, tuple[int, int, float, float, Mapping[Function, tuple[float, ...]]]]
+"""What `pstats` keeps: of each function its calls, seconds, and those by its callers; the fourth is
+with all that it calls."""
+
+
+def stages(megabytes: float, corpus: Corpus, embedders: Sequence[str]) -> Table:
+    """Profile the same, and return each stage's share."""
+    rows = [
+        {"embedder": embedder, "profile": profile, **_shares(megabytes, corpus, embedder, profile)}
+        for embedder in embedders
+        for profile in PROFILES
+    ]
+    return Table("ingest-stages", rows, _STAGES_NOTE)
+
+
+def _shares(megabytes: float, corpus: Corpus, embedder: str, profile: str) -> dict[str, str]:
+    progress(f"stages: {megabytes:g} MB, {embedder}, {profile}")
+    chosen, profiler = _embedder(embedder), cProfile.Profile()
+    with tempfile.TemporaryDirectory() as folder:
+        text = _file(Path(folder), document(megabytes, corpus))
+        profiler.runcall(_taken, text, chosen, profile)
+    stats: Profiled = pstats.Stats(profiler).stats  # type: ignore[attr-defined]
+    seconds = _by_stage(stats)
+    whole = sum(seconds.values())
+    return {f"{name}, %": f"{100 * spent / whole:.1f}" for name, spent in seconds.items()}
+
+
+def _by_stage(stats: Profiled) -> dict[str, float]:
+    """Return each stage's seconds, without those of the stages that are called from it."""
+    screen = _seconds(stats, "ingest.py", "_screened")
+    embed = _seconds(stats, "indexing.py", "_embed")
+    index = _seconds(stats, "indexing.py", "entries")
+    judge = _seconds(stats, "weighing.py", "judged") + _seconds(stats, "ingest.py", "_draft")
+    plan = _seconds(stats, "planning.py", "plan")
+    settle = _seconds(stats, "settling.py", "carry_out")
+    stages_ = {
+        "clean, screen": screen,
+        "cut": _seconds(stats, "weighing.py", "chunks") - screen,
+        "index": index - embed,
+        "embed": embed,
+        "weigh": judge - _seconds(stats, "indexing.py", "entries", caller="_weights"),
+        "decide": plan,
+        "write": settle - plan - _seconds(stats, "indexing.py", "entries", caller="_make_ready"),
+    }
+    whole = _seconds(stats, "ingest.py", "parts")
+    return {**stages_, "other": whole - sum(stages_.values())}
+
+
+def _seconds(stats: Profiled, file: str, name: str, *, caller: str | None = None) -> float:
+    """Return how long a function of a service ran, with all that it called; of one caller only.
+
+    Raises:
+        LookupError: There is no such function, or it was not called.
+    """
+    ran = [own for at, own in stats.items() if at[0].endswith(f"services/{file}") and at[2] == name]
+    if not ran:
+        raise LookupError(f"{name} in {file}")
+    if caller is None:
+        return sum(own[3] for own in ran)
+    return sum(by[3] for own in ran for at, by in own[4].items() if at[2] == caller)
+
+
+_STAGES_NOTE = (
+    "Shares of the time by cProfile, which makes what is many small calls look dearer than it is. "
+    "Cut: into chunks, their word pieces counted. Index: keywords, features, passages and their "
+    "word pieces. Weigh: kind, importance, novelty. Decide: what is known, what is near. Write: "
+    "into the store, with the commit."
+)
+
+
+# --- memory -------------------------------------------------------------------------------------
+
+
+def memory(sizes: Sequence[float]) -> Table:
+    """Take texts in, each in a process of its own, and return the most memory that it held."""
+    rows = [_resident(size) for size in sizes]
+    return Table("ingest-memory", rows, _MEMORY_NOTE)
+
+
+def _resident(megabytes: float) -> dict[str, object]:
+    progress(f"memory: {megabytes:g} MB")
+    told = output(sys.executable, __file__, "--child", f"{megabytes}")
+    return dict(json.loads(told))
+
+
+def _child(megabytes: float) -> None:
+    """Take a text in, and print what that took."""
+    with tempfile.TemporaryDirectory() as folder:
+        text = _file(Path(folder), document(megabytes, Corpus()))
+        before = _most_resident()
+        taken = _taken(text, Stub(), _MEMORY_PROFILE)
+        row = {
+            "text, MB": megabytes,
+            "chunks": taken["chunks"],
+            "store, MB": text.with_suffix(".db").stat().st_size / 1e6,
+            "before, MB": before,
+            "at most, MB": _most_resident(),
+            "processor, s": taken["processor"],
+            "last tenth ÷ first": taken["slowing"],
+        }
+    print(json.dumps(row))
+
+
+def _most_resident() -> float:
+    return getrusage(RUSAGE_SELF).ru_maxrss * _KB / 1e6
+
+
+_MEMORY_NOTE = (
+    "The most that a fresh process held (`ru_maxrss`), before it began and at the end; the stub, "
+    f"the profile `{_MEMORY_PROFILE}`, a store on disk, the text read from a file."
+)
+
+
+# --- the command --------------------------------------------------------------------------------
+
+
+def main() -> None:
+    """Measure what is asked for, show it, and write it where that is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", help=f"any of {', '.join(PARTS)}")
+    parser.add_argument("--megabytes", type=float, default=MEGABYTES, metavar="N")
+    parser.add_argument("--model-megabytes", type=float, default=MODEL_MEGABYTES, metavar="N")
+    parser.add_argument("--sizes", type=float, nargs="+", default=MEMORY_SIZES, metavar="N")
+    parser.add_argument("--embedders", nargs="+", default=EMBEDDERS, choices=EMBEDDERS)
+    parser.add_argument("--write", type=Path, metavar="FILE", help="put the tables in their place")
+    parser.add_argument("--child", type=float, help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.child is not None:
+        _child(asked.child)
+        return
+    for name in set(asked.parts) - set(PARTS):
+        parser.error(f"{name!r} is none of {', '.join(PARTS)}")
+    corpus = Corpus()
+    given = {"stub": asked.megabytes, "local model": asked.model_megabytes}
+    sizes = {name: given[name] for name in asked.embedders}
+    measured: Mapping[str, Callable[[], Table]] = {
+        "ingest": partial(ingest, sizes, corpus),
+        "ingest-stages": partial(stages, asked.model_megabytes, corpus, asked.embedders),
+        "ingest-memory": partial(memory, asked.sizes),
+    }
+    for name in asked.parts or PARTS:
+        _report(measured[name](), asked.write)
+
+
+def _report(table: Table, document_: Path | None) -> None:
+    heads, *rows = table.cells
+    shown = Shown(*heads, title=table.name)
+    for row in rows:
+        shown.add_row(*row)
+    Console().print(shown)
+    if document_ is not None:
+        document_.write_text(written(document_.read_text(), table))
+
+
+if __name__ == "__main__":
+    main()
