@@ -9,6 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from mnemon.engine import Mnemon
+from mnemon.errors import StoreUnavailable
 from mnemon.owner import OwnerMemory
 
 if TYPE_CHECKING:
@@ -134,6 +135,7 @@ class AsyncMnemon:
     def __init__(self, engine: Mnemon) -> None:
         """Wrap an open `Mnemon`; closing this closes it."""
         self._engine = engine
+        self._is_closed = False
         self._executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="mnemon")
 
     @classmethod
@@ -147,6 +149,8 @@ class AsyncMnemon:
         return await asyncio.to_thread(partial(Mnemon.restore_backup, *args, **options))
 
     async def _run(self, call: Callable[[], R]) -> R:
+        if self._is_closed:
+            raise StoreUnavailable("the store is closed")
         return await asyncio.get_running_loop().run_in_executor(self._executor, call)
 
     def owner(self, owner_id: str) -> AsyncOwnerMemory:
@@ -155,8 +159,10 @@ class AsyncMnemon:
 
     async def close(self) -> None:
         """Write what waits, and let go of the store."""
-        await self._run(self._engine.close)
-        self._executor.shutdown(wait=False)
+        if not self._is_closed:
+            await self._run(self._engine.close)
+            self._is_closed = True
+            self._executor.shutdown(wait=False)
 
     async def __aenter__(self) -> Self:
         """Return itself."""

@@ -18,6 +18,7 @@ from mnemon.config.thresholds import fitted
 from mnemon.errors import InvalidConfiguration, InvalidInput, WrongEmbeddingModel
 from mnemon.owner import Services
 from mnemon.ports.backups import Copyable
+from mnemon.profiles.model import Profile
 from mnemon.services.access import Access
 from mnemon.services.base_memory import BaseMemoryKeeping
 from mnemon.services.change import Changing
@@ -56,7 +57,6 @@ if TYPE_CHECKING:
     from mnemon.ports.reranker import Reranker
     from mnemon.ports.store import Store
     from mnemon.ports.tokens import TokenCounter
-    from mnemon.profiles.model import Profile
 
 IN_MEMORY = ":memory:"
 KEY = "MNEMON_KEY"
@@ -87,7 +87,7 @@ def assemble(  # noqa: PLR0913 - what `Mnemon.open` takes
     arbitrator: Arbitrator | Callable[[str, str], Verdict] | None = None,
 ) -> Parts:
     """Open a store and put the services around it; see `Mnemon.open`."""
-    own = () if profile is None or isinstance(profile, str) else (profile,)
+    own = () if profile is None or isinstance(profile, str) else (_profile(profile),)
     loaded = _loaded(config, profile if isinstance(profile, str) else None)
     clock = clock or SystemClock()
     chosen = _embedder(embedder, loaded.settings)
@@ -117,6 +117,17 @@ def assemble(  # noqa: PLR0913 - what `Mnemon.open` takes
         store.close()
         raise
     return Parts(store, services, touches)
+
+
+def _profile(given: object) -> Profile:
+    """Return a profile of somebody's own making.
+
+    Raises:
+        InvalidInput: It is none.
+    """
+    if not isinstance(given, Profile):
+        raise InvalidInput("profile", f"must be a name or a Profile, not {type(given).__name__}")
+    return given
 
 
 def _services(
@@ -286,7 +297,18 @@ def _embedder(
         return open_embedder(settings)
     if hasattr(given, "embed"):
         return given  # type: ignore[return-value] # an object with `embed` is the port
+    _check_function("embedder", given)
     return CallableEmbedder(given)
+
+
+def _check_function(field: str, given: object) -> None:
+    """Refuse what is neither a port nor a function.
+
+    Raises:
+        InvalidInput: It is not.
+    """
+    if not callable(given):
+        raise InvalidInput(field, f"must be a port or a function, not {type(given).__name__}")
 
 
 def _reranker(
@@ -301,13 +323,18 @@ def _reranker(
         return CrossEncoderReranker(own.reranker_model) if own.reranker_enabled else None
     if hasattr(given, "score"):
         return given
+    _check_function("reranker", given)
     return CallableReranker(given)
 
 
 def _arbitrator(
     given: Arbitrator | Callable[[str, str], Verdict] | None, settings: Settings
 ) -> Arbitrator | None:
-    return None if given is None else TimedArbitrator(given, settings.facts.arbitration_timeout_s)
+    if given is None:
+        return None
+    if not hasattr(given, "arbitrate"):
+        _check_function("arbitrator", given)
+    return TimedArbitrator(given, settings.facts.arbitration_timeout_s)
 
 
 def open_embedder(settings: Settings) -> Embedder:

@@ -294,7 +294,9 @@ class Mnemon(OwnerDoors):
         return self._parts.services.scheduling.run_due(stopped)
 
     def _meant(self, owner: str | None) -> list[str]:
-        return self.owners() if owner is None else [arguments.name(owner, "owner")]
+        if owner is not None:
+            return [arguments.name(owner, "owner")]
+        return [each for each in self.owners() if self._parts.services.inspecting.is_served(each)]
 
     def _for_all(
         self, owner: str | None, work: Callable[[str], tuple[str, ...]]

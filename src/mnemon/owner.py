@@ -505,7 +505,7 @@ class OwnerMemory(Shorthands):
 
     def profile(self) -> str:
         """Return the name of the owner's profile."""
-        return self._services.inspecting.profile(self.owner_id).name
+        return self._services.inspecting.profile_name(self.owner_id)
 
     def kind_like(self, kind: str) -> str:
         """Return what the owner's profile calls a kind of `standard`.

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mnemon import AsyncMnemon, Message
-from mnemon.errors import InvalidInput
+from mnemon.errors import InvalidInput, StoreUnavailable
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
 
 
@@ -71,3 +71,14 @@ def test_the_event_loop_goes_on_while_the_engine_works(tmp_path: Path) -> None:
             return beats
 
     assert asyncio.run(run()) > 5
+
+
+def test_a_closed_engine_says_that_it_is_closed(tmp_path: Path) -> None:
+    async def run() -> None:
+        memory = await open_at(tmp_path / "memory.db")
+        await memory.close()
+        await memory.close()
+        with pytest.raises(StoreUnavailable):
+            await memory.owners()
+
+    asyncio.run(run())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -141,3 +142,10 @@ def test_touches_are_written_without_being_asked(memory: Mnemon, alice: OwnerMem
     touches.close()
     touches.close()
     assert alice.get(stored.id).access_count == 2
+
+
+@pytest.mark.parametrize("name", ["profile", "embedder", "reranker", "arbitrator"])
+def test_what_is_opened_with_is_checked_at_once(name: str) -> None:
+    options: dict[str, Any] = {name: 3}
+    with pytest.raises(InvalidInput, match=name):
+        Mnemon.open(":memory:", **options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import subprocess
 import sys
 import tempfile
@@ -169,6 +170,24 @@ def test_nothing_listens_and_nothing_connects(tmp_path: Path) -> None:
     command = [sys.executable, "-c", NETWORKED, str(tmp_path / "memory.db")]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_embedding_runtime_keeps_and_sends_no_record_of_its_use(tmp_path: Path) -> None:
+    """ONNX Runtime would keep an id of the device, and events to send, in the cache folder."""
+    program = (
+        "import sys; from mnemon import Mnemon\n"
+        "with Mnemon.open(sys.argv[1]) as memory: memory.remember('Lives in Oslo', owner='a')"
+    )
+    homes = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")
+    unset = {key: value for key, value in os.environ.items() if key != "ORT_DISABLE_TELEMETRY"}
+    subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "memory.db")],
+        check=True,
+        timeout=100,
+        env={**unset, **{name: str(tmp_path / "home") for name in homes}},
+    )
+    files = {file.name for file in (tmp_path / "home").rglob("*") if file.is_file()}
+    assert files == {"memory_encryption.key", "memory_encryption.key.ring"}
 
 
 class Service(RecordingEmbedder):

@@ -111,6 +111,15 @@ def test_an_owner_whose_profile_is_gone_is_told_so(tmp_path: Path) -> None:
         memory.remember("I flew over Oslo", owner="a")
     (tmp_path / "dreaming-1.0.dist-info" / "entry_points.txt").write_text("")
     with opened(tmp_path / "m.db") as memory:
-        with pytest.raises(InvalidConfiguration, match="diary"):
+        with pytest.raises(InvalidConfiguration, match="'a' has 'diary'"):
             memory.recall("Oslo", owner="a")
         memory.remember("Lives in Oslo", owner="b")
+        assert memory.profile(owner="a") == "diary"
+        assert memory.expire() == 0
+        assert all(done.finished for done in memory.run_jobs())
+        assert [(each.kind, each.owner_id) for each in memory.verify().findings] == [
+            ("profile", "a")
+        ]
+        memory.switch_profile("standard", owner="a")
+        assert memory.recall("Oslo", owner="a").memories[0].content == "I flew over Oslo"
+        assert memory.verify().findings == ()

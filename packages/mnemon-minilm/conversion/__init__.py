@@ -6,7 +6,11 @@ every machine.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+
+# Before ONNX Runtime is loaded, which would count what it is used for and try to send it.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 
 from conversion.errors import ConversionFailed
 from conversion.quantised import quantised_bert

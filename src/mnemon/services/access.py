@@ -68,12 +68,23 @@ class Access:
         Raises:
             InvalidConfiguration: It was added by a configuration or a package that is not there.
         """
-        name = self.store.profile(owner_id, self.default_profile)
-        found = self.profiles.get(name)
+        found = self.profile_or_none(owner_id)
         if found is None:
-            problem = f"an owner has {name!r}, which is not there: it was added by a package or a"
-            raise InvalidConfiguration("profile", f"{problem} configuration")
+            name = self.profile_name(owner_id)
+            raise InvalidConfiguration(
+                "profile",
+                f"{owner_id!r} has {name!r}, which no configuration and no package here adds:"
+                " bring it back, or switch the owner to another profile",
+            )
         return found
+
+    def profile_or_none(self, owner_id: str) -> Profile | None:
+        """Return the owner's profile; None where it is not there."""
+        return self.profiles.get(self.profile_name(owner_id))
+
+    def profile_name(self, owner_id: str) -> str:
+        """Return the name of the owner's profile, whether it is there or not."""
+        return self.store.profile(owner_id, self.default_profile)
 
     def new_id(self, now: datetime) -> str:
         """Return a new id that sorts after all made before, by this process or earlier."""

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from mnemon.domain.messages import Message, Session
     from mnemon.domain.owners import Statistics
-    from mnemon.profiles.model import Profile
     from mnemon.services.access import Access
 
 MAX_PAGE = 1_000
@@ -154,15 +153,19 @@ class Inspecting:
             raise NotFound("memory", id_)
         return _untold(found) if is_forgotten else found
 
-    def profile(self, owner_id: str) -> Profile:
-        """Return the owner's profile."""
-        return self._access.profile(owner_id)
-
     def profiles(self) -> tuple[ProfileInfo, ...]:
         """Return all profiles, the default one first."""
         default = self._access.default_profile
         found = sorted(self._access.profiles.values(), key=lambda each: each.name != default)
         return tuple(ProfileInfo(each.name, each.told, each.kinds) for each in found)
+
+    def profile_name(self, owner_id: str) -> str:
+        """Return the name of the owner's profile, whether it is there or not."""
+        return self._access.profile_name(owner_id)
+
+    def is_served(self, owner_id: str) -> bool:
+        """Tell whether the owner's profile is there."""
+        return self._access.profile_or_none(owner_id) is not None
 
     def kind_like(self, owner_id: str, kind: str) -> str:
         """Return what the owner's profile calls a kind of `standard`, or one of its own.

@@ -143,7 +143,9 @@ class Scheduling:
                 continue
             if stopped():
                 return Done(job.name, owners, changed, finished=False)
-            if job.concerns(owner_id):
+            if self._access.profile_or_none(owner_id) is None:
+                _log.warning("%s: an owner is left out, whose profile is not there", job.name)
+            elif job.concerns(owner_id):
                 changed += _worked(job, owner_id)
                 owners += 1
             now = self._access.clock.now()

@@ -77,7 +77,9 @@ class Switching:
         """
         self._access.check_enabled()
         target = self._named(name)
-        source = self._access.profile(owner_id)
+        source = self._access.profile_or_none(owner_id)
+        if source is None:  # no map leads from it: a kind that the new one has keeps its name
+            source = replace(target, name=self._access.profile_name(owner_id))
         with self._access.store.read(owner_id) as known:
             memories = list(all_memories(known, _ALL))
             missing = self._unembedded(known, target) if target.embeds(None) else []
@@ -86,7 +88,8 @@ class Switching:
         done = Switched(source.name, target.name, counted, len(missing), dry_run)
         if dry_run or source.name == target.name:
             return done
-        self._embed(owner_id, memories, missing, target, advance)
+        moved = [_moved(each, source, target) for each in memories if each.state is State.ACTIVE]
+        self._embed(owner_id, moved, missing, target, advance)
         self._write(owner_id, source, target)
         return done
 
@@ -107,12 +110,7 @@ class Switching:
     ) -> None:
         """Make ready what takes long, before anything is locked."""
         texts = [message_text(target, message) for message in messages]
-        source = self._access.profile(owner_id)
-        texts += [
-            _text_in(target, _moved(memory, source, target))
-            for memory in memories
-            if memory.state is State.ACTIVE
-        ]
+        texts += [_text_in(target, memory) for memory in memories]
         for first in range(0, len(texts), _BATCH):
             some = texts[first : first + _BATCH]
             with self._access.store.read(owner_id) as known:

@@ -98,9 +98,13 @@ class Verifying:
 
     def _owner(self, store: Verifiable, owner_id: str, advance: Advance | None) -> _Found:
         try:
-            profile = self._access.profile(owner_id)
+            profile = self._access.profile_or_none(owner_id)
             with store.examine(owner_id) as examination:
                 findings = examination.records()
+                if profile is None:  # what the index should hold depends on it
+                    missing = f"its profile {self._access.profile_name(owner_id)!r} is not there"
+                    findings.append(Finding("profile", owner_id, None, missing))
+                    return _Found(findings, [], examination.checked())
                 unknown = {each.record_id for each in findings if each.kind == "item"}
                 wrong = []
                 for text, before in _with_previous(examination.texts()):

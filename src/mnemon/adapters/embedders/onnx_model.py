@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -103,10 +104,12 @@ def _sentence_output(session: InferenceSession) -> str:
 
 
 def _session(folder: ModelFolder) -> InferenceSession:
+    # Before the import: from then on it would count what it is used for, keep that in the user's
+    # cache folder, and try to send it. `disable_telemetry_events` comes too late for that.
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     import onnxruntime
     from onnxruntime.capi import onnxruntime_pybind11_state as states
 
-    # Only Windows builds have it: events for the system's own tracing, which may pass them on.
     onnxruntime.disable_telemetry_events()
     try:
         return onnxruntime.InferenceSession(

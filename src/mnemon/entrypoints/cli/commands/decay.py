@@ -18,7 +18,7 @@ def run(call: Call, *, everybody: bool) -> None:
     """Store how strong memories are by now, for those who list them.
 
     Recall computes strengths as of the instant; `mnemon worker` does this at the intervals of the
-    profiles. Doing it again changes nothing.
+    profiles. What is stored is never built on: it does not matter how often this is done.
     """
     owner = whose(call, everybody=everybody)
     with call.wiring.engine(call.settings()) as engine:

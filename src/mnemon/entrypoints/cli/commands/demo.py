@@ -61,6 +61,8 @@ def run(call: Call, questions: int | None, *, prompts: bool, profiles: bool) -> 
 
     conversation = load_conversation()
     if profiles:
+        if questions is not None or prompts or "store" in call.given:
+            raise click.UsageError("--profiles goes alone: store and questions are its own.")
         _compare(call, conversation)
         return
     with _stage(call, conversation) as stage:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
@@ -25,18 +25,18 @@ _COLUMNS = ("id", "from", "date", "…text")
 
 @command("review", example=EXAMPLE)
 @click.argument("id", required=False)
-@click.option("--approve", "verdict", flag_value="approve", help="Let ID be recalled, as a quote.")
-@click.option("--reject", "verdict", flag_value="reject", help="Forget ID.")
-def run(call: Call, id: str | None, verdict: Literal["approve", "reject"] | None) -> None:
+@click.option("--approve", is_flag=True, help="Let ID be recalled, as a quote.")
+@click.option("--reject", is_flag=True, help="Forget ID.")
+def run(call: Call, id: str | None, *, approve: bool, reject: bool) -> None:
     """List what is not recalled until it is reviewed, or judge the memory or message ID.
 
     That is what tools, documents, imports and assistants said that tries to instruct a model.
     """
-    if (id is None) != (verdict is None):
-        raise click.UsageError("Give an id with --approve or --reject, or neither.")
+    if approve + reject != (id is not None):
+        raise click.UsageError("Give an id with either --approve or --reject, or nothing.")
     if id is None:
         _list(call)
-    elif verdict == "approve":
+    elif approve:
         with call.memory() as memory:
             approved = memory.approve(id)
         call.say(f"Approved: {approved.id}", approved)
