@@ -212,7 +212,10 @@ def _setting_of(base: str, key: str, source: str) -> Setting:
         if setting.about.profile == base
     }
     if key not in own:
-        raise _unknown(key, ("base", *own), source)
+        near = nearest(key, ("base", *own))
+        hint = f"; did you mean {near}?" if near else ""
+        problem = f"is no number of {base}, which is its base{hint}"
+        raise InvalidConfiguration(f"profiles.{key}", problem, source)
     return own[key]
 
 
