@@ -41,10 +41,17 @@ class InForce:
 
 
 def in_force(loaded: Loaded) -> Iterator[InForce]:
-    """Yield every setting with its value and where it came from."""
+    """Yield every setting with its value and where it came from, then those of own profiles."""
     for name, setting in ALL.items():
         value = masked(loaded.value(name))
         yield InForce(name, value, loaded.origins[name], setting.about.note)
+    for profile, own in loaded.own_profiles.items():
+        yield InForce(f"profiles.{profile}.base", own.base, str(loaded.file), "")
+        for name, origin in own.loaded.origins.items():
+            if origin != loaded.origins[name] and not origin.startswith("fitted"):
+                key = name.rpartition(".")[2]
+                value = masked(own.loaded.value(name))
+                yield InForce(f"profiles.{profile}.{key}", value, origin, "")
 
 
 def masked(value: Scalar) -> Scalar:

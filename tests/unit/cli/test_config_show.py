@@ -48,3 +48,14 @@ def test_a_configuration_file_can_be_named(mnemon: Any) -> None:
     Path("other.toml").write_text("[memory]\nrag_limit = 7\n")
     rows = {row["name"]: row["value"] for row in mnemon.json("--config", "other.toml", "config")}
     assert rows["rag_limit"] == 7
+
+
+def test_the_numbers_of_a_profile_of_ones_own_are_shown(mnemon: Any, tmp_path: Path) -> None:
+    (tmp_path / "mnemon.toml").write_text(
+        '[memory.profiles.notes]\nbase = "companion"\nmerge_threshold = 0.9\n'
+    )
+    shown = {row["name"]: row for row in mnemon.json("config", "show")}
+    assert shown["profiles.notes.base"]["value"] == "companion"
+    assert shown["profiles.notes.merge_threshold"]["value"] == 0.9
+    assert shown["profiles.notes.merge_threshold"]["origin"].endswith("mnemon.toml:3")
+    assert shown["merge_threshold"]["value"] != 0.9

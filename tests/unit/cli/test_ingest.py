@@ -15,7 +15,7 @@ def test_a_file_is_taken_in_and_told_about(mnemon: Any, tmp_path: Path) -> None:
     assert "stored" in mnemon.ok("ingest", "gauge.md").out
     again = mnemon.json("ingest", "gauge.md")
     assert (again["stored"], again["dropped"], again["redactions"]) == (0, 0, 0)
-    assert again["known"] == len(again["chunks"])
+    assert again["known"] == len(again["pieces"])
     shown = mnemon.ok("ingest", "gauge.md", "--show").out
     assert "known" in shown
     listed = mnemon.json("list")["memories"]
@@ -24,7 +24,7 @@ def test_a_file_is_taken_in_and_told_about(mnemon: Any, tmp_path: Path) -> None:
 
 def test_standard_input_is_taken_in(mnemon: Any) -> None:
     told = mnemon.json("ingest", "-", "--source", "pipe", "--tag", "work", stdin=TEXT)
-    assert told["stored"] == len(told["chunks"])
+    assert told["stored"] == len(told["pieces"])
     assert {tuple(each["tags"]) for each in mnemon.json("list")["memories"]} == {
         ("source:pipe", "work")
     }

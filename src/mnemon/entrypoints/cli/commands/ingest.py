@@ -83,7 +83,7 @@ def run(  # noqa: PLR0913, PLR0917 - one for each option
 
 def _answer(call: Call, pieces: list[Piece], fates: Counter[str], redactions: int) -> None:
     if call.as_json:
-        print_json({**_figures(fates), "redactions": redactions, "chunks": pieces})
+        print_json({**_figures(fates), "redactions": redactions, "pieces": pieces})
         return
     if pieces:
         rows = [
