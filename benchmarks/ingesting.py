@@ -229,7 +229,7 @@ def _shares(megabytes: float, corpus: Corpus, embedder: str, profile: str) -> di
     with tempfile.TemporaryDirectory() as folder:
         text = _file(Path(folder), document(megabytes, corpus))
         profiler.runcall(_taken, text, chosen, profile)
-    stats: Profiled = pstats.Stats(profiler).stats  # type: ignore[attr-defined]
+    stats: Profiled = pstats.Stats(profiler).stats  # type: ignore[attr-defined] # not in typeshed
     seconds = _by_stage(stats)
     whole = sum(seconds.values())
     return {f"{name}, %": f"{100 * spent / whole:.1f}" for name, spent in seconds.items()}

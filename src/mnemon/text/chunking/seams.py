@@ -52,8 +52,13 @@ def _chosen_line_ends(text: str, span: Span) -> list[int]:
     return [
         end
         for end, (line, following) in zip(ends, pairwise(lines), strict=True)
-        if len(line) + 1 + len(_FIRST_WORD.match(following)[0]) <= width  # type: ignore[index]
+        if len(line) + 1 + len(_first_word(following)) <= width
     ]
+
+
+def _first_word(line: str) -> str:
+    found = _FIRST_WORD.match(line)
+    return found[0] if found else ""
 
 
 def _before_items(text: str, span: Span, _parts: int) -> list[int]:
