@@ -56,7 +56,8 @@ class Profile:
         passing: The kind that memories of a kind become when their session ends.
         limit: How many results where that is not said; None: of recall as many as the configuration
             says, in a prompt as many as fit.
-        folds: Whether of results that say the same only one is returned.
+        folds: Whether of results that say the same only one is returned, and memories near to
+            each other are linked.
         reranking: What a reranker's word counts for, where there is one; None: it is not asked.
         finds_keys: Whether keyword search finds memories by the words of their keys too.
         compares_text: Whether a keyword search that finds nothing looks for the words as parts

@@ -42,6 +42,7 @@ class Neighbourhood:
         self._snapshot = snapshot
         self._now = now
         self._revives = profile.merging.revives
+        self._folds = profile.folds
         self._scope = Scope(now=now, kinds=frozenset(profile.kinds), dormant=self._revives)
         self._noted: dict[str, Memory] = {}
         self._entries: dict[str, IndexEntry] = {}
@@ -96,7 +97,9 @@ class Neighbourhood:
         return None
 
     def near(self, entry: IndexEntry) -> tuple[str, ...]:
-        """Return the ids of the memories that a text is to be linked with."""
+        """Return the ids of the memories that a text is to be linked with, to be folded later."""
+        if not self._folds:
+            return ()
         found = (id_ for id_, similarity in self._neighbours(entry) if similarity >= NEAR)
         return tuple(found)[:_LINKED]
 
