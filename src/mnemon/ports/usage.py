@@ -1,0 +1,45 @@
+"""What language models were asked for an owner, counted by the hour."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What was spent on calls of a model.
+
+    Attributes:
+        calls: How many there were, failed ones too.
+        input_tokens: What was asked took in all, as the services counted.
+        output_tokens: Likewise, the replies.
+    """
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """Both together."""
+        return self.input_tokens + self.output_tokens
+
+
+class Usage(Protocol):
+    """Counts of calls, by owner, hour and purpose. Thread-safe, the same to all processes."""
+
+    def add(self, owner_id: str, purpose: str, spent: Spent, *, at: datetime) -> None:
+        """Count calls, in the hour (UTC) of `at`. Of an owner who was erased nothing is kept.
+
+        No event, no version; an owner's counter does not move.
+        """
+        ...
+
+    def since(self, owner_id: str, start: datetime) -> Mapping[str, Spent]:
+        """Return what was spent by purpose, from the hour of `start` on."""
+        ...
