@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from mnemon.domain.memories import Action, Event, Memory, Source, State
 from mnemon.errors import Conflict, InvalidInput, NotFound
 from mnemon.policies import arguments, ids
-from mnemon.policies.folding import without
 from mnemon.services.drafts import checked_kind, end_of, screened_content, told, trusted_kind
 from mnemon.services.indexing import in_window, memory_text, message_text
-from mnemon.services.remains import messages_of, remaining, said_by, went_with, withheld
+from mnemon.services.remains import messages_of, remaining, went_with, withheld
 from mnemon.services.screening import screened_name, screened_tags
 from mnemon.services.vitality import aged
+from mnemon.services.writing import Writing
 from mnemon.text.normal import content_key
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mnemon.ports.store import IndexEntry, Snapshot, Transaction
     from mnemon.services.access import Access
     from mnemon.services.indexing import Indexer, Text
+    from mnemon.services.writing import Underway
 
 _LONGEST_CHAIN = 10
 """How far a chain of supersessions is followed to find a cycle."""
@@ -49,6 +50,7 @@ class Changing:
         """Use these."""
         self._access = access
         self._indexer = indexer
+        self._writing = Writing(access.store, indexer)
 
     def update(
         self,
@@ -102,37 +104,32 @@ class Changing:
         now: datetime,
         details: dict[str, str],
     ) -> Memory:
-        with self._access.store.read(owner_id) as known:
-            old = _active(known, id_)
-            text = memory_text(
-                self._access.profile(owner_id),
-                str(wanted.get("content", old.content)),
-                str(wanted.get("kind", old.kind)),
-                str(wanted.get("key", old.key or "")) or None,
-            )
-            entry = self._indexer.entries([text], known)[0]
-        with self._access.store.write(owner_id) as tx:
+        profile = self._access.profile(owner_id)
+
+        def change(underway: Underway) -> Memory:
+            tx = underway.tx
             old = _active(tx, id_)
             memory: Memory = replace(old, **wanted, updated_at=now)  # type: ignore[arg-type] # each was checked by its name
             if memory.kind != old.kind:
                 trusted_kind(memory.kind, memory.origin)
                 memory = replace(memory, kept_kind=None)  # of a kind that it is no more
-            (memory,) = aged(self._access.profile(owner_id), [memory], now)
+            (memory,) = aged(profile, [memory], now)
             _check_key_free(tx, memory)
-            if text != self._text(memory):  # somebody has changed it meanwhile
-                entry = self._indexer.entries([self._text(memory)], tx)[0]
             if memory.content != old.content:
+                entry = underway.entry(self._text(memory))
                 _check_not_said(tx, memory, entry.content_key)
                 memory = replace(memory, version=old.version + 1, summary=None)
                 tx.revise(memory, entry)
             elif self._text(memory) != self._text(old):
                 memory = replace(memory, version=old.version + 1)
-                tx.revise(memory, entry)
+                tx.revise(memory, underway.entry(self._text(memory)))
             else:
                 tx.amend(memory)
-            details = {"fields": ",".join(sorted(wanted)), **details}
-            tx.record([Event(id_, Action.UPDATED, now, "user", memory.version, details)])
+            said = {"fields": ",".join(sorted(wanted)), **details}
+            tx.record([Event(id_, Action.UPDATED, now, "user", memory.version, said)])
             return memory
+
+        return self._writing.write(owner_id, change)
 
     def supersede(self, owner_id: str, old: str, new: str) -> Memory:
         """Retire a memory in favour of another one; return the retired one.
@@ -179,14 +176,14 @@ class Changing:
         if (id is None) == (key is None):
             raise InvalidInput("id", "give either an id or a key")
         now = self._access.clock.now()
-        with self._access.store.read(owner_id) as known:
-            target = _target(known, id, key)
-            self._embed_ahead(known, target, now)
-        with self._access.store.write(owner_id) as tx:
-            target = _target(tx, id, key)
+
+        def change(underway: Underway) -> Forgotten:
+            target = _target(underway.tx, id, key)
             if isinstance(target, Memory):
-                return self._forget_memory(tx, target, now)
-            return self._forget_message(tx, target, now)
+                return self._forget_memory(underway, target, now)
+            return self._forget_message(underway, target, now)
+
+        return self._writing.write(owner_id, change)
 
     def restore(self, owner_id: str, id: str) -> Memory | Message:
         """Make an inactive memory, or a forgotten message, active again; return it.
@@ -201,25 +198,18 @@ class Changing:
         self._access.check_enabled()
         id_ = ids.parse(id)
         now = self._access.clock.now()
-        with self._access.store.write(owner_id) as tx:
-            for memory in tx.memories([id_]):
-                return self._restore_memory(tx, memory, now)
-            for message in tx.originals([id_]):
-                return self._restore_message(tx, message, now)
+
+        def change(underway: Underway) -> Memory | Message:
+            for memory in underway.tx.memories([id_]):
+                return self._restore_memory(underway, memory, now)
+            for message in underway.tx.originals([id_]):
+                return self._restore_message(underway, message, now)
             raise NotFound("memory", id_)
 
-    def _embed_ahead(self, known: Snapshot, target: Memory | Message, now: datetime) -> None:
-        """Embed what a forgetting will leave of the messages, before the lock is taken."""
-        if not isinstance(target, Memory):
-            return
-        gone = said_by(known, target)
-        left = [
-            self._said(known.owner_id, replace(message, content=without(message.content, gone)))
-            for message in known.messages(ids=messages_of(known, target, now))
-        ]
-        self._indexer.entries([text for text in left if text.content], known)
+        return self._writing.write(owner_id, change)
 
-    def _forget_memory(self, tx: Transaction, memory: Memory, now: datetime) -> Forgotten:
+    def _forget_memory(self, underway: Underway, memory: Memory, now: datetime) -> Forgotten:
+        tx = underway.tx
         message_ids = messages_of(tx, memory, now)
         gone = withheld(tx, message_ids)
         known = {source.id for source in memory.sources}
@@ -234,10 +224,11 @@ class Changing:
         tx.amend(forgotten)
         details = {"state": str(memory.state)}
         tx.record([Event(memory.id, Action.FORGOTTEN, now, "user", memory.version, details)])
-        touched = self._refresh_messages(tx, _all_but(gone, message_ids), now)
+        touched = self._refresh_messages(underway, _all_but(gone, message_ids), now)
         return Forgotten((memory.id,), tuple(touched))
 
-    def _forget_message(self, tx: Transaction, message: Message, now: datetime) -> Forgotten:
+    def _forget_message(self, underway: Underway, message: Message, now: datetime) -> Forgotten:
+        tx = underway.tx
         tx.close_messages([message.id], now)
         tx.record([Event(message.id, Action.FORGOTTEN, now, "user", message.version)])
         forgotten = []
@@ -249,10 +240,10 @@ class Changing:
             details = {"state": str(memory.state), "message": message.id}
             tx.record([Event(memory.id, Action.FORGOTTEN, now, "user", memory.version, details)])
             forgotten.append(memory.id)
-        self._reindex_after(tx, message)
+        self._reindex_after(underway, message)
         return Forgotten(tuple(forgotten), (message.id,))
 
-    def _restore_memory(self, tx: Transaction, memory: Memory, now: datetime) -> Memory:
+    def _restore_memory(self, underway: Underway, memory: Memory, now: datetime) -> Memory:
         if memory.state is State.ACTIVE:
             raise Conflict(f"memory {memory.id} is active")
         ended = memory.expires_at is not None and memory.expires_at <= now
@@ -264,7 +255,8 @@ class Changing:
             version=memory.version + 1,
             updated_at=now,
         )
-        entry = self._indexer.entries([self._text(memory)], tx)[0]
+        tx = underway.tx
+        entry = underway.entry(self._text(memory))
         _check_key_free(tx, restored)
         _check_not_said(tx, restored, entry.content_key)
         sources = [source.id for source in memory.sources if source.of == "message"]
@@ -273,10 +265,11 @@ class Changing:
         details = {"state": str(memory.state)}
         tx.record([Event(memory.id, Action.RESTORED, now, "user", restored.version, details)])
         if memory.state is State.FORGOTTEN:
-            self._refresh_messages(tx, _all_but(gone, sources), now)
+            self._refresh_messages(underway, _all_but(gone, sources), now)
         return restored
 
-    def _restore_message(self, tx: Transaction, original: Message, now: datetime) -> Message:
+    def _restore_message(self, underway: Underway, original: Message, now: datetime) -> Message:
+        tx = underway.tx
         derived = tx.derived([original.id]).get(original.id, [])
         forgotten = [memory for memory in derived if memory.state is State.FORGOTTEN]
         gone = [memory for memory in forgotten if went_with(tx, memory, original.id)]
@@ -285,10 +278,10 @@ class Changing:
         for memory in gone:
             twin = _twin(tx, memory, content_key(memory.content))
             if twin is None:
-                self._restore_memory(tx, memory, now)
+                self._restore_memory(underway, memory, now)
             else:
                 _hand_over(tx, memory, twin, original.id, now)
-        self._refresh_messages(tx, [original.id], now)
+        self._refresh_messages(underway, [original.id], now)
         found = tx.messages(ids=[original.id])
         if not found:
             raise Conflict(f"all it says is forgotten: restore memory {forgotten[0].id}")
@@ -296,9 +289,10 @@ class Changing:
         return found[0]
 
     def _refresh_messages(
-        self, tx: Transaction, message_ids: Sequence[str], now: datetime
+        self, underway: Underway, message_ids: Sequence[str], now: datetime
     ) -> list[str]:
         """Make messages say what they said but for what is forgotten; return which changed."""
+        tx = underway.tx
         current = {message.id: message for message in tx.messages(ids=message_ids)}
         changed = []
         for original in tx.originals(message_ids):
@@ -307,24 +301,26 @@ class Changing:
             if (there.content if there else "") == content:
                 continue
             if content:
-                self._reopen(tx, original, content, now)
+                self._reopen(underway, original, content, now)
             else:
                 tx.close_messages([original.id], now)
             action = Action.RESTORED if content == original.content else Action.FORGOTTEN
             tx.record([Event(original.id, action, now, "user", original.version + 1)])
-            self._reindex_after(tx, original)
+            self._reindex_after(underway, original)
             changed.append(original.id)
         return changed
 
-    def _reopen(self, tx: Transaction, original: Message, content: str, now: datetime) -> None:
+    def _reopen(self, underway: Underway, original: Message, content: str, now: datetime) -> None:
         message = replace(original, content=content, version=original.version + 1)
-        entry = self._indexer.entries([self._said(tx.owner_id, message)], tx)[0]
+        tx = underway.tx
+        entry = underway.entry(self._said(tx.owner_id, message))
         tx.revise_message(message, in_window(entry, self._entry_before(tx, message)), now)
 
-    def _reindex_after(self, tx: Transaction, message: Message) -> None:
+    def _reindex_after(self, underway: Underway, message: Message) -> None:
         """Make the window of the message after this one anew."""
+        tx = underway.tx
         for after in tx.messages(session_id=message.session_id, after=message.sequence, limit=1):
-            entry = self._indexer.entries([self._said(tx.owner_id, after)], tx)[0]
+            entry = underway.entry(self._said(tx.owner_id, after))
             tx.reindex(after.id, in_window(entry, self._entry_before(tx, after)))
 
     def _entry_before(self, tx: Transaction, message: Message) -> IndexEntry | None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from mnemon.domain.messages import Message
     from mnemon.ports.embedder import Embedder, TextRole
-    from mnemon.ports.store import Snapshot, Store
+    from mnemon.ports.store import Store
     from mnemon.ports.tokens import TokenCounter
     from mnemon.profiles.model import Profile
 
@@ -73,6 +73,31 @@ def message_text(profile: Profile, message: Message) -> Text:
     return Text(message.content, message.speaker, profile.embeds(None))
 
 
+class Bare:
+    """The index entries of texts, but for their vectors.
+
+    Attributes:
+        wanted: What is to be embedded, by its digest.
+    """
+
+    def __init__(self, texts: Sequence[Text], entries: Sequence[IndexEntry]) -> None:
+        """Take texts and the entry of each."""
+        self._pairs = list(zip(texts, entries, strict=True))
+        self.wanted: dict[bytes, str] = {
+            passage.digest: embedded_text(text.speaker, passage.span.of(text.content))
+            for text, entry in self._pairs
+            for passage in entry.passages
+            if passage.digest is not None and text.embedded
+        }
+
+    def filled(self, vectors: Mapping[bytes, NDArray[np.int8]]) -> list[IndexEntry]:
+        """Return the entries with their vectors, those that there are."""
+        return [
+            _with_vectors(entry, vectors) if text.embedded else _without_vectors(entry)
+            for text, entry in self._pairs
+        ]
+
+
 class Indexer:
     """Makes index entries. Thread-safe."""
 
@@ -85,49 +110,43 @@ class Indexer:
         self._lock = threading.Lock()
         self._recent = _Recent()
 
-    def entries(self, texts: Sequence[Text], known: Snapshot) -> list[IndexEntry]:
-        """Return the index entry of each text.
+    def entries(self, texts: Sequence[Text], owner_id: str) -> list[IndexEntry]:
+        """Return the index entry of each text of an owner.
 
-        What `known` has vectors of is not embedded again; nor is a text that comes twice.
+        What the owner's vectors are known of is not embedded again; nor is a text that comes
+        twice. It may ask a service: no snapshot or transaction may be open.
 
         Raises:
             ServiceFailed: The embedder failed, or gave what is no vector.
             WrongEmbeddingModel: The store has vectors of another model.
         """
-        bare = [self._bare(text) for text in texts]
-        wanted = {
-            passage.digest: embedded_text(text.speaker, passage.span.of(text.content))
-            for text, entry in zip(texts, bare, strict=True)
-            for passage in entry.passages
-            if passage.digest is not None and text.embedded
-        }
-        recent = self._recent.found(known.owner_id, wanted)
-        vectors = recent | known.vectors(list(wanted))
+        bare = self.bare(texts)
+        return bare.filled(self.vectors(bare.wanted, owner_id))
+
+    def vectors(self, wanted: Mapping[bytes, str], owner_id: str) -> dict[bytes, NDArray[np.int8]]:
+        """Return the vectors of texts by their digests, as `entries` has them made.
+
+        Raises:
+            ServiceFailed: The embedder failed, or gave what is no vector.
+            WrongEmbeddingModel: The store has vectors of another model.
+        """
+        vectors = self._recent.found(owner_id, wanted)
+        if unknown := [digest for digest in wanted if digest not in vectors]:
+            with self._store.read(owner_id) as known:
+                vectors |= known.vectors(unknown)
         missing = {digest: text for digest, text in wanted.items() if digest not in vectors}
-        embedded = self._embed(list(missing.values()), "document")
-        fresh = dict(zip(missing, quantise(embedded), strict=True))
-        self._recent.keep(known.owner_id, fresh)
-        made = vectors | fresh
-        return [
-            _with_vectors(entry, made) if text.embedded else _without_vectors(entry)
-            for text, entry in zip(texts, bare, strict=True)
-        ]
+        fresh = self._made(missing)
+        self._recent.keep(owner_id, fresh)
+        return vectors | fresh
 
     def anew(self, texts: Sequence[Text]) -> list[IndexEntry]:
         """Return the index entry of each text, embedded anew whatever the store has."""
-        bare = [self._bare(text) for text in texts]
-        wanted = {
-            passage.digest: embedded_text(text.speaker, passage.span.of(text.content))
-            for text, entry in zip(texts, bare, strict=True)
-            for passage in entry.passages
-            if passage.digest is not None and text.embedded
-        }
-        vectors = quantise(self._embed(list(wanted.values()), "document"))
-        fresh = dict(zip(wanted, vectors, strict=True))
-        return [
-            _with_vectors(entry, fresh) if text.embedded else _without_vectors(entry)
-            for text, entry in zip(texts, bare, strict=True)
-        ]
+        bare = self.bare(texts)
+        return bare.filled(self._made(bare.wanted))
+
+    def bare(self, texts: Sequence[Text]) -> Bare:
+        """Return the index entries of texts but for their vectors, which are not made."""
+        return Bare(texts, [self._bare(text) for text in texts])
 
     def keywords_only(self, text: Text) -> IndexEntry:
         """Return the index entry of a text without its vectors."""
@@ -173,6 +192,10 @@ class Indexer:
         name = f"{self._embedder.name}\0{text}".encode()
         return hashlib.blake2b(name, digest_size=_DIGEST_BYTES).digest()
 
+    def _made(self, texts: Mapping[bytes, str]) -> dict[bytes, NDArray[np.int8]]:
+        vectors = quantise(self._embed(list(texts.values()), "document"))
+        return dict(zip(texts, vectors, strict=True))
+
     def _embed(self, texts: Sequence[str], role: TextRole) -> NDArray[np.float32]:
         if not texts:  # nor is the dimension asked for: the model may have to be loaded for it
             return np.empty((0, 0), dtype=np.float32)
@@ -202,7 +225,7 @@ class Indexer:
 
 
 class _Recent:
-    """The vectors made last, so that one made before a lock is taken is there under it.
+    """The vectors made last, so that what several steps of a call need is embedded once.
 
     Each owner's are found by that owner only: that a text is embedded faster would tell another
     that somebody has said it.
@@ -230,9 +253,9 @@ class _Recent:
                 self._vectors.popitem(last=False)
 
 
-def _with_vectors(entry: IndexEntry, vectors: dict[bytes, NDArray[np.int8]]) -> IndexEntry:
+def _with_vectors(entry: IndexEntry, vectors: Mapping[bytes, NDArray[np.int8]]) -> IndexEntry:
     parts = tuple(
-        replace(part, vector=vectors[part.digest]) if part.digest is not None else part
+        replace(part, vector=vectors.get(part.digest)) if part.digest is not None else part
         for part in entry.passages
     )
     return replace(entry, passages=parts)

@@ -95,7 +95,7 @@ class Learning:
         ]
         with self._access.store.read(owner_id) as known:
             fresh = _fresh(checked, known, session_id)
-            prepared = self._prepare(fresh, known, owner_id, profile, now)
+        prepared = self._prepare(fresh, owner_id, profile, now)
         if not prepared:
             return Learned((), (), already=len(checked))
         logging = _Logging(self._indexer, session_id, prepared, now)
@@ -124,7 +124,6 @@ class Learning:
     def _prepare(
         self,
         messages: Sequence[Message],
-        known: Snapshot,
         owner_id: str,
         profile: Profile,
         now: datetime,
@@ -137,7 +136,7 @@ class Learning:
             for message, (content, _) in zip(messages, redacted, strict=True)
         ]
         texts = [message_text(profile, message) for message in messages]
-        entries = self._indexer.entries(texts, known)
+        entries = self._indexer.entries(texts, owner_id)
         drafts = self._drafts(messages, owner_id, profile)
         counts = [count for _, count in redacted]
         return [

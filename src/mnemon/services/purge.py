@@ -12,6 +12,7 @@ from mnemon.policies.folding import without
 from mnemon.services.indexing import Text, in_window, message_text
 from mnemon.services.remains import messages_of, said_by
 from mnemon.services.screening import screened_name
+from mnemon.services.writing import Writing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from mnemon.profiles.model import Profile
     from mnemon.services.access import Access
     from mnemon.services.indexing import Indexer
+    from mnemon.services.writing import Underway
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,7 @@ class Purging:
         """Use these."""
         self._access = access
         self._indexer = indexer
+        self._writing = Writing(access.store, indexer)
 
     def purge(self, owner_id: str, id: str | None, key: str | None) -> Purged:
         """Remove a memory, or a message, for good, with what it came from or gave rise to.
@@ -109,14 +112,14 @@ class Purging:
         store = self._access.store
         with store.read(owner_id) as known:
             plan = _plan(known, _target(known, id, key), now)
-            profile = self._access.profile(owner_id)
-            self._indexer.entries(
-                list(_texts(profile, plan.left)), known
-            )  # before the lock is taken
-        with store.write(owner_id) as tx:
-            target = _target(tx, id, key)
-            plan = _plan(tx, target, now)
-            self._carry_out(tx, plan, now)
+        ahead = list(_texts(self._access.profile(owner_id), plan.left))
+
+        def change(underway: Underway) -> _Plan:
+            plan = _plan(underway.tx, _target(underway.tx, id, key), now)
+            self._carry_out(underway, plan, now)
+            return plan
+
+        plan = self._writing.write(owner_id, change, ahead)
         self._indexer.forget_recent(owner_id)
         return Purged(plan.memories, tuple(plan.messages), store.settle())
 
@@ -145,12 +148,11 @@ class Purging:
         if not self._access.store.readmit(arguments.name(owner_id, "owner")):
             raise NotFound("erased owner", screened_name(owner_id, "owner"))
 
-    def _carry_out(self, tx: Transaction, plan: _Plan, now: datetime) -> None:
-        left = plan.left
+    def _carry_out(self, underway: Underway, plan: _Plan, now: datetime) -> None:
+        tx, left = underway.tx, plan.left
         profile = self._access.profile(tx.owner_id)
-        entries = iter(self._indexer.entries(list(_texts(profile, left)), tx))
         bare = {
-            id_: [(wording, next(entries)) for wording in wordings]
+            id_: [(each, underway.entry(message_text(profile, each.message))) for each in wordings]
             for id_, wordings in left.items()
         }
         before = {id_: self._before(tx, id_, plan) for id_ in left}

@@ -13,15 +13,17 @@ from mnemon.errors import NotFound
 from mnemon.policies import ids
 from mnemon.policies.trust import is_withheld
 from mnemon.services.indexing import in_window, memory_text, message_text
+from mnemon.services.writing import Writing
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from mnemon.domain.messages import Message
-    from mnemon.ports.store import Snapshot, Transaction
+    from mnemon.ports.store import Snapshot
     from mnemon.services.access import Access
     from mnemon.services.change import Changing, Forgotten
     from mnemon.services.indexing import Indexer
+    from mnemon.services.writing import Underway
 
 
 class Reviewing:
@@ -31,6 +33,7 @@ class Reviewing:
         """Use these."""
         self._access = access
         self._indexer = indexer
+        self._writing = Writing(access.store, indexer)
         self._changing = changing
 
     def waiting(self, owner_id: str) -> tuple[Memory | Message, ...]:
@@ -55,11 +58,14 @@ class Reviewing:
         self._access.check_enabled()
         id_ = ids.parse(id)
         now = self._access.clock.now()
-        with self._access.store.write(owner_id) as tx:
-            _check_waits(tx, id_, now)
-            for memory in tx.memories([id_]):
-                return self._approve_memory(tx, memory, now)
-            return self._approve_message(tx, tx.messages(ids=[id_])[0], now)
+
+        def change(underway: Underway) -> Memory | Message:
+            _check_waits(underway.tx, id_, now)
+            for memory in underway.tx.memories([id_]):
+                return self._approve_memory(underway, memory, now)
+            return self._approve_message(underway, underway.tx.messages(ids=[id_])[0], now)
+
+        return self._writing.write(owner_id, change)
 
     def reject(self, owner_id: str, id: str) -> Forgotten:
         """Forget a withheld memory or message; say what was touched. `restore` undoes it.
@@ -74,19 +80,19 @@ class Reviewing:
             _check_waits(snapshot, id_, self._access.clock.now())
         return self._changing.forget(owner_id, id_, None)
 
-    def _approve_memory(self, tx: Transaction, memory: Memory, now: datetime) -> Memory:
+    def _approve_memory(self, underway: Underway, memory: Memory, now: datetime) -> Memory:
+        tx = underway.tx
         profile = self._access.profile(tx.owner_id)
-        entry = self._indexer.entries(
-            [memory_text(profile, memory.content, memory.kind, memory.key)], tx
-        )[0]
+        entry = underway.entry(memory_text(profile, memory.content, memory.kind, memory.key))
         approved = replace(memory, version=memory.version + 1, updated_at=now)
         tx.revise(approved, entry.reviewed())
         tx.record([Event(memory.id, Action.APPROVED, now, "user", approved.version)])
         return approved
 
-    def _approve_message(self, tx: Transaction, message: Message, now: datetime) -> Message:
+    def _approve_message(self, underway: Underway, message: Message, now: datetime) -> Message:
+        tx = underway.tx
         profile = self._access.profile(tx.owner_id)
-        entry = self._indexer.entries([message_text(profile, message)], tx)[0]
+        entry = underway.entry(message_text(profile, message))
         before = tx.messages(session_id=message.session_id, after=message.sequence - 2, limit=1)
         previous = before[0] if before and before[0].sequence < message.sequence else None
         window = (

@@ -133,8 +133,7 @@ class Settling:
 
     def _make_ready(self, order: Order, missing: NotReady, ready: Ready) -> None:
         if missing.texts:
-            with self._access.store.read(order.owner_id) as known:
-                entries = self._indexer.entries(missing.texts, known)
+            entries = self._indexer.entries(missing.texts, order.owner_id)
             for text, entry in zip(missing.texts, entries, strict=True):
                 ready.entries[text] = entry
         if missing.pair is not None:

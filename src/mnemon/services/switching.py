@@ -12,16 +12,18 @@ from mnemon.policies import arguments
 from mnemon.policies.kinds import kept_kinds, kind_in, with_kept
 from mnemon.services.indexing import Text, in_window, memory_text, message_text
 from mnemon.services.paging import all_memories
+from mnemon.services.writing import Writing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from datetime import datetime
 
     from mnemon.domain.messages import Message
-    from mnemon.ports.store import IndexEntry, Snapshot, Transaction
+    from mnemon.ports.store import IndexEntry, Snapshot
     from mnemon.profiles.model import Profile
     from mnemon.services.access import Access
     from mnemon.services.indexing import Indexer
+    from mnemon.services.writing import Underway
 
 _ALL = frozenset(State)
 _BATCH = 256
@@ -53,6 +55,7 @@ class Switching:
         """Use these."""
         self._access = access
         self._indexer = indexer
+        self._writing = Writing(access.store, indexer)
 
     def switch(
         self,
@@ -89,8 +92,14 @@ class Switching:
         if dry_run or source.name == target.name:
             return done
         moved = [_moved(each, source, target) for each in memories if each.state is State.ACTIVE]
-        self._embed(owner_id, moved, missing, target, advance)
-        self._write(owner_id, source, target)
+        texts = [message_text(target, message) for message in missing]
+        texts += [_text_in(target, memory) for memory in moved]
+        now = self._access.clock.now()
+
+        def change(underway: Underway) -> None:
+            self._write(underway, source, target, now)
+
+        self._writing.write(owner_id, change, texts, advance)
         return done
 
     def _named(self, name: str) -> Profile:
@@ -100,44 +109,30 @@ class Switching:
             raise InvalidInput("profile", f"{arguments.shown(name)} is none of {known}")
         return found
 
-    def _embed(
-        self,
-        owner_id: str,
-        memories: Sequence[Memory],
-        messages: Sequence[Message],
-        target: Profile,
-        advance: Callable[[int], None] | None,
-    ) -> None:
-        """Make ready what takes long, before anything is locked."""
-        texts = [message_text(target, message) for message in messages]
-        texts += [_text_in(target, memory) for memory in memories]
-        for first in range(0, len(texts), _BATCH):
-            some = texts[first : first + _BATCH]
-            with self._access.store.read(owner_id) as known:
-                self._indexer.entries(some, known)
-            if advance is not None:
-                advance(len(some))
-
-    def _write(self, owner_id: str, source: Profile, target: Profile) -> None:
-        now = self._access.clock.now()
-        with self._access.store.write(owner_id) as tx:
-            for memory in list(all_memories(tx, _ALL)):
-                self._move(tx, memory, source, target, now)
-            if target.embeds(None):
-                for message in self._unembedded(tx, target):
-                    tx.reindex(message.id, self._entry_of(tx, message, target))
-            tx.set_profile(target.name)
+    def _write(self, underway: Underway, source: Profile, target: Profile, now: datetime) -> None:
+        tx = underway.tx
+        for memory in list(all_memories(tx, _ALL)):
+            self._move(underway, memory, source, target, now)
+        if target.embeds(None):
+            for message in self._unembedded(tx, target):
+                tx.reindex(message.id, self._entry_of(underway, message, target))
+        tx.set_profile(target.name)
 
     def _move(
-        self, tx: Transaction, memory: Memory, source: Profile, target: Profile, now: datetime
+        self,
+        underway: Underway,
+        memory: Memory,
+        source: Profile,
+        target: Profile,
+        now: datetime,
     ) -> None:
+        tx = underway.tx
         moved = _moved(memory, source, target)
         if memory.state is State.ACTIVE and _lacks(
             _text_in(source, memory), _text_in(target, moved)
         ):
             moved = replace(moved, version=memory.version + 1)
-            entry = self._indexer.entries([_text_in(target, moved)], tx)[0]
-            tx.revise(replace(moved, updated_at=now), entry)
+            tx.revise(replace(moved, updated_at=now), underway.entry(_text_in(target, moved)))
         elif moved != memory:
             tx.amend(moved)
         else:
@@ -161,8 +156,9 @@ class Switching:
             ]
         return found
 
-    def _entry_of(self, tx: Transaction, message: Message, target: Profile) -> IndexEntry:
-        entry = self._indexer.entries([message_text(target, message)], tx)[0]
+    def _entry_of(self, underway: Underway, message: Message, target: Profile) -> IndexEntry:
+        tx = underway.tx
+        entry = underway.entry(message_text(target, message))
         before = tx.messages(session_id=message.session_id, after=message.sequence - 2, limit=1)
         if not before or before[0].sequence >= message.sequence:
             return entry

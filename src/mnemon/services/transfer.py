@@ -117,8 +117,7 @@ class Transferring:
         chronicles = [
             _of_profile(each, profile, profiles) for each in taking if isinstance(each, Chronicle)
         ]
-        with self._access.store.read(owner_id) as known:
-            entries = iter(self._indexer.entries(_texts(profile, messages, chronicles), known))
+        entries = iter(self._indexer.entries(_texts(profile, messages, chronicles), owner_id))
         indexed = [(message, next(entries)) for message in messages]
         versions = [(each, [next(entries) for _ in each.history.versions]) for each in chronicles]
         with self._access.store.write(owner_id) as tx:

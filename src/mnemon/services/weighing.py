@@ -106,8 +106,7 @@ class Weighing:
         keeping = profile.keeping
         if keeping is None:
             return [(None, None)] * len(chunks)
-        with self._access.store.read(owner_id) as known:
-            entries = self._indexer.entries([Text(chunk.text) for chunk in chunks], known)
+        entries = self._indexer.entries([Text(chunk.text) for chunk in chunks], owner_id)
         vectors = np.array([_mean(entry) for entry in entries])
         new = novelty(vectors, centre) if len(chunks) else np.empty(0)
         return [

@@ -1,0 +1,71 @@
+"""An embedder that is called only while nothing of a store is held open, or says so."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from mnemon.adapters.sqlite.connections import Connection
+from mnemon.errors import StoreUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from mnemon.ports.embedder import Embedder, TextRole
+
+_BUSY_S = 0.05
+
+
+class WitnessEmbedder:
+    """Embeds as another does, and looks at a SQLite store from outside at every call.
+
+    By a connection of its own, as another process would: it must be able to write, and to empty
+    the write-ahead log, which SQLite lets nobody do while anybody reads.
+
+    Attributes:
+        calls: How often it was asked for vectors.
+    """
+
+    def __init__(self, embedder: Embedder, store: Path) -> None:
+        """Embed by this embedder and look at the store in this file, which may come later."""
+        self._embedder = embedder
+        self._store = store
+        self.calls = 0
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self._embedder.name
+
+    @property
+    def dimension(self) -> int:
+        """The length of a vector."""
+        return self._embedder.dimension
+
+    def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
+        """Return the other's vectors.
+
+        Raises:
+            AssertionError: A snapshot or a transaction of the store is open.
+        """
+        self.calls += 1
+        with closing(Connection(self._store, _BUSY_S)) as connection:
+            _write(connection)
+            (busy, *_) = connection.row("PRAGMA wal_checkpoint(TRUNCATE)") or (0,)
+        if busy:
+            raise AssertionError("a snapshot of the store is open while texts are embedded")
+        return self._embedder.embed(texts, role=role)
+
+
+def _write(connection: Connection) -> None:
+    try:
+        connection.begin_writing(_BUSY_S)
+    except StoreUnavailable as error:
+        raise AssertionError("a transaction is open while texts are embedded") from error
+    (version,) = connection.row("PRAGMA user_version") or (0,)
+    connection.run(f"PRAGMA user_version = {version}")  # changes nothing, but is written
+    connection.run("COMMIT")
