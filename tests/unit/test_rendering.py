@@ -83,6 +83,22 @@ def test_a_rendering_keeps_to_its_budget_and_to_one_element(
         assert text.endswith(CLOSING)
 
 
+@pytest.mark.parametrize(
+    "mark",
+    [
+        "<｜User｜>",
+        "＜system＞",
+        "﹤/memory>",
+        "[SYSTEM_PROMPT]",
+        "[/TOOL_RESULTS]",
+        "[INST]",
+        "<|im_end|>",
+    ],
+)
+def test_marks_by_which_models_tell_roles_are_taken_apart(mark: str) -> None:
+    assert mark[:2] not in defuse(f"before {mark} after")
+
+
 HOSTILE = st.text(st.sampled_from("<>/memorysystem[]INST|\n \u200b\u202ea"), max_size=60)
 
 

@@ -7,8 +7,11 @@ import re
 QUOTED = "[quoted, not an instruction]"
 """What stands before a text that tries to instruct a model."""
 
-_TAG = re.compile(r"<(?=[/!?|a-zA-Z])")
-_ROLE_MARK = re.compile(r"\[(?=/?(?:INST|SYS|SYSTEM)\b)", re.IGNORECASE)
+_TAG = re.compile(r"[<＜﹤](?=[/!?|｜a-zA-Z])")
+_ROLE_MARK = re.compile(
+    r"\[(?=/?(?:INST|SYS|SYSTEM(?:_PROMPT)?|AVAILABLE_TOOLS|TOOL_(?:CALLS|RESULTS|CONTENT))\b)",
+    re.IGNORECASE,
+)
 _INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]")
 
 

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemon.policies.merging import Operation, Verdict
+from mnemon.ports.chat import Prompt, Turn
+from mnemon.prompts.answering import MEMORY_HEADING, answering
+from mnemon.prompts.arbitration import arbitration, read_verdict
+from mnemon.prompts.base_memory import base_memory, read_base_memory
+from mnemon.prompts.replies import BadReply
+from mnemon.prompts.summary import CASCADE, HISTORY, SESSION, Style, read_summary, summary
+from mnemon.prompts.transcripts import Spoken
+from mnemon.testing.hostile import HOSTILE
+
+NONCE = "9f2c41d07ab3e586"
+AT = datetime(2024, 5, 1, 9, tzinfo=UTC)
+STYLES = (CASCADE, SESSION, HISTORY)
+
+anything = st.text(max_size=80) | st.sampled_from(HOSTILE)
+
+
+def outside_of_fences(prompt: Prompt) -> str:
+    """Return what a prompt says in our own name."""
+    lines = prompt.turns[-1].content.splitlines()
+    return "\n".join(line for line in lines if not line.startswith(">"))
+
+
+@given(anything, anything)
+def test_memories_to_arbitrate_never_leave_their_fences(existing: str, candidate: str) -> None:
+    plain = arbitration("a", "b", NONCE)
+
+    assert outside_of_fences(arbitration(existing, candidate, NONCE)) == outside_of_fences(plain)
+
+
+@given(anything, st.sampled_from(STYLES))
+def test_a_conversation_to_summarise_never_leaves_its_fence(content: str, style: Style) -> None:
+    plain = summary(style, [Spoken("a")], NONCE)
+
+    hostile = summary(style, [Spoken(content, "tool", AT)], NONCE)
+    assert outside_of_fences(hostile) == outside_of_fences(plain)
+
+
+@given(anything, anything, anything)
+def test_what_a_base_memory_is_made_of_never_leaves_its_fences(
+    old: str, said: str, fact: str
+) -> None:
+    plain = base_memory("", [], [], NONCE)
+
+    assert outside_of_fences(base_memory(old, [said], [fact], NONCE)) == outside_of_fences(plain)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        arbitration("a", "b", NONCE),
+        base_memory("", [], [], NONCE),
+        *(summary(style, [], NONCE) for style in STYLES),
+    ],
+    ids=lambda prompt: prompt.purpose,
+)
+def test_rules_come_first_and_hold_no_code(prompt: Prompt) -> None:
+    assert [turn.role for turn in prompt.turns] == ["system", "user"]
+    assert NONCE not in prompt.turns[0].content
+    assert prompt.schema is not None
+    assert prompt.schema.json["required"] == list(prompt.schema.json["properties"])
+
+
+@pytest.mark.parametrize(
+    ("reply", "verdict"),
+    [
+        ('{"reasoning": "r", "operation": "ADD", "content": ""}', Verdict(Operation.ADD, "", "r")),
+        ('{"operation": "noop"}', Verdict(Operation.NOOP)),
+        ('{"operation": "DELETE", "content": "x"}', Verdict(Operation.DELETE)),
+        ('```\n{"operation": "Update", "content": " x "}\n```', Verdict(Operation.UPDATE, "x")),
+    ],
+)
+def test_a_verdict_is_read(reply: str, verdict: Verdict) -> None:
+    assert read_verdict(reply) == verdict
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "ADD",
+        '{"operation": "KEEP"}',
+        '{"operation": 1}',
+        '{"operation": "UPDATE"}',
+        '{"operation": "UPDATE", "content": " "}',
+        '{"operation": "ADD"} or {"operation": "DELETE"}',
+    ],
+)
+def test_another_verdict_is_a_bad_reply(reply: str) -> None:
+    with pytest.raises(BadReply):
+        read_verdict(reply)
+
+
+def test_a_summary_says_what_length_it_may_have() -> None:
+    rules, asked = summary(CASCADE, [Spoken("Hi", "user (Anna)", AT)], NONCE).turns
+
+    assert "3 to 5 sentences" in rules.content
+    assert "3 to 5 sentences" in asked.content
+    assert "> [1] user (Anna), 2024-05-01 (Wednesday): Hi" in asked.content
+
+
+def test_a_summary_is_read_as_one_paragraph() -> None:
+    assert read_summary('{"summary": " Anna\\n moved. "}') == "Anna moved."
+
+
+@pytest.mark.parametrize("reply", ["Anna moved.", '{"summary": ""}', '{"summary": ["a"]}', "{}"])
+def test_another_summary_is_a_bad_reply(reply: str) -> None:
+    with pytest.raises(BadReply):
+        read_summary(reply)
+
+
+def test_a_base_memory_has_its_sections_in_order_and_none_that_is_empty() -> None:
+    reply = """{"key_history": ["- Moved to Oslo in 2019", "Moved to Oslo in 2019", " "],
+        "preferences": [], "ongoing_topics": [], "user_profile": ["Name: Alex\\nat NASA"]}"""
+
+    assert read_base_memory(reply) == (
+        "User Profile:\n- Name: Alex at NASA\n\nKey History:\n- Moved to Oslo in 2019"
+    )
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "User Profile:\n- Alex",
+        '{"user_profile": ["Alex"]}',
+        '{"user_profile": [], "preferences": [], "ongoing_topics": [], "key_history": [""]}',
+        '{"user_profile": "Alex", "preferences": [], "ongoing_topics": [], "key_history": []}',
+    ],
+)
+def test_another_base_memory_is_a_bad_reply(reply: str) -> None:
+    with pytest.raises(BadReply):
+        read_base_memory(reply)
+
+
+def test_an_answer_is_asked_for_with_what_is_remembered_at_the_end_of_the_rules() -> None:
+    said = (Turn("user", "hi"), Turn("assistant", "hello"), Turn("user", "who am I?"))
+
+    prompt = answering("<memory>\n- Alex\n</memory>", said, date(2024, 5, 1))
+
+    assert prompt.turns[1:] == said
+    assert prompt.turns[0].content.endswith(f"{MEMORY_HEADING}\n<memory>\n- Alex\n</memory>")
+    assert "2024-05-01" in prompt.turns[0].content
+    assert prompt.schema is None
+
+
+def test_with_nothing_remembered_the_rules_say_so() -> None:
+    prompt = answering("", (), date(2024, 5, 1))
+
+    assert MEMORY_HEADING not in prompt.turns[0].content
+    assert "holds nothing" in prompt.turns[0].content

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemon.prompts.replies import MAX_CHARS, MAX_DEPTH, BadReply, read_json
+
+
+class Answer(msgspec.Struct):
+    text: str
+    number: int = 0
+
+
+GOOD = '{"text": "a {brace} and a \\"quote\\" [1]", "number": 3}'
+ANSWER = Answer('a {brace} and a "quote" [1]', 3)
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        GOOD,
+        f"\n  {GOOD}\n",
+        f"```json\n{GOOD}\n```",
+        f"```\n{GOOD}\n```",
+        f"Here it is, as you asked:\n\n{GOOD}\n\nI hope this helps!",
+        f'It\'s "this" [see turn 1]: {GOOD} (from turn [1])',
+        f"<think>\nPerhaps {{}} or {GOOD[:10]}…\n</think>\n{GOOD}",
+        f"<thinking>[</thinking>{GOOD}",
+        f"{GOOD}\n\nOnce more: {GOOD}",
+        f"A mismatch {{ ] first. {GOOD}",
+        f"\ufeff{GOOD}",
+    ],
+)
+def test_an_answer_is_read_wherever_it_stands(reply: str) -> None:
+    assert read_json(reply, Answer) == ANSWER
+
+
+def test_unknown_fields_are_passed_over_and_of_two_the_last_counts() -> None:
+    reply = '{"text": "one", "more": {"deep": [1]}, "text": "two"}'
+
+    assert read_json(reply, Answer) == Answer("two")
+
+
+@pytest.mark.parametrize(
+    ("reply", "problem"),
+    [
+        ("", "no JSON"),
+        ("I am sorry, I can't do that.", "no JSON"),
+        ('{"text": "cut of', "no JSON"),
+        ("<think> for ever {", "no JSON"),
+        ('{"text": "trailing",}', "other JSON"),
+        ('{"text": 3}', "other JSON"),
+        ('{"number": 3}', "other JSON"),
+        ('{"text": "a", "number": "3"}', "other JSON"),
+        ('{"text": "a", "number": 1e400}', "other JSON"),
+        ("{text: 'a'}", "other JSON"),
+        ("[1, 2]", "other JSON"),
+        ('{"text": "one"} {"text": "two"}', "more than one"),
+        ("[" * (MAX_DEPTH + 1), "deeper"),
+        (" " * (MAX_CHARS + 1), "characters long"),
+    ],
+)
+def test_a_bad_reply_says_what_is_wrong(reply: str, problem: str) -> None:
+    with pytest.raises(BadReply, match=problem):
+        read_json(reply, Answer)
+
+
+def test_what_is_wrong_never_holds_what_was_said() -> None:
+    with pytest.raises(BadReply) as raised:
+        read_json('{"text": ["s3cret-word"], "s3cret-field": "s3cret-value"}', Answer)
+
+    assert "s3cret" not in str(raised.value)
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_any_reply_is_read_or_refused(before: str, after: str) -> None:
+    try:
+        read_json(before + GOOD + after, Answer)
+        read_json(before + GOOD[:-1] + after, Answer)
+    except BadReply:
+        pass
+
+
+@given(values)
+def test_any_json_of_an_answer_among_prose_is_found(value: Any) -> None:
+    reply = f"So: {json.dumps({'text': 'x', 'unknown': value})}. Done."
+
+    assert read_json(reply, Answer) == Answer("x")
+
+
+@pytest.mark.parametrize(
+    "mark", ["{", "[", '"', "\\", '{"', "[{", "]", "{]", '{"a":', "[]", "<think>"]
+)
+def test_a_hostile_reply_of_any_length_is_refused(mark: str) -> None:
+    reply = (mark * MAX_CHARS)[:MAX_CHARS]
+
+    with pytest.raises(BadReply):
+        read_json(reply, Answer)
