@@ -1,0 +1,227 @@
+"""While texts are embedded, nothing of the store is held: no snapshot, no lock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from itertools import islice, product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from mnemon import Mnemon
+from mnemon.adapters.crypto.plain import PlainCipher
+from mnemon.adapters.sqlite.connections import Connection
+from mnemon.adapters.sqlite.store import SqliteStore
+from mnemon.config import load
+from mnemon.domain.memories import State
+from mnemon.errors import MnemonError, NotFound, StoreUnavailable
+from mnemon.ports.embedder import TextRole
+from mnemon.services.indexing import Indexer, Text
+from mnemon.services.writing import ROUNDS, Underway, Writing
+from mnemon.testing.clock import SettableClock
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from mnemon.testing.trespass import DOORS, furnish
+from mnemon.testing.witness import WitnessEmbedder
+
+EMBED = {
+    "approve",
+    "context",
+    "forget",
+    "hybrid_search",
+    "import_",
+    "ingest",
+    "ingest_stream",
+    "learn",
+    "log",
+    "process_exchange",
+    "purge",
+    "recall",
+    "reject",
+    "remember",
+    "restore",
+    "retrieve_context",
+    "search",
+    "store_correction",
+    "store_fact",
+    "store_preference",
+    "update",
+}
+"""The doors that embed; `switch_profile` and `verify` have tests of their own."""
+
+CALLS = 8
+"""How many calls of a door are made: they differ by names, not by what is embedded."""
+
+
+class Looked:
+    """A store, opened anew for each thing that is looked at."""
+
+    def __init__(self, path: Path, clock: SettableClock) -> None:
+        self.path = path
+        self.clock = clock
+
+    @contextmanager
+    def open(self, profile: str | None = None) -> Iterator[tuple[Mnemon, WitnessEmbedder]]:
+        witness = WitnessEmbedder(HashingEmbedder(), self.path)
+        config = load(env={}, overrides={"enable_encryption": False, "profile": profile})
+        with Mnemon.open(
+            self.path, embedder=witness, clock=self.clock, tokens=WordCounter(), config=config
+        ) as memory:
+            yield memory, witness
+
+    def open_with(self, embedder: HashingEmbedder) -> Mnemon:
+        config = load(env={}, overrides={"enable_encryption": False})
+        return Mnemon.open(
+            self.path, embedder=embedder, clock=self.clock, tokens=WordCounter(), config=config
+        )
+
+    def forget_vectors(self) -> None:
+        """Let no text be found that was embedded before: all must be embedded again."""
+        with closing(Connection(self.path, 1.0)) as connection:
+            connection.run("UPDATE passages SET digest = randomblob(16)")
+
+
+class Meddling(HashingEmbedder):
+    """Lets somebody else do something, once, while it embeds."""
+
+    def __init__(self, meddle: Callable[[], object]) -> None:
+        super().__init__()
+        self._left = [meddle]
+
+    def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
+        while self._left:
+            self._left.pop()()
+        return super().embed(texts, role=role)
+
+
+@pytest.fixture
+def looked(tmp_path: Path, clock: SettableClock) -> Looked:
+    return Looked(tmp_path / "memory.db", clock)
+
+
+@pytest.mark.parametrize("door", sorted(DOORS))
+def test_no_door_embeds_while_it_holds_the_store(looked: Looked, door: str) -> None:
+    with looked.open() as (memory, _):
+        things = furnish(memory.owner("alice"), "wallaby")
+    looked.forget_vectors()
+    with looked.open() as (memory, witness):
+        for call in islice(DOORS[door](things, things), CALLS):
+            with suppress(MnemonError):
+                result = call(memory, door, "bob" if door == "import_" else "alice")
+                if isinstance(result, Iterator):
+                    list(result)
+        assert bool(witness.calls) == (door in EMBED)
+
+
+@pytest.mark.parametrize(
+    ("profile", "door"),
+    [
+        *product(("companion", "facts", "chunks", "tiers"), ("ingest", "remember", "update")),
+        ("companion", "learn"),
+        ("chunks", "learn"),
+    ],
+)
+def test_nor_does_it_in_another_profile(looked: Looked, profile: str, door: str) -> None:
+    with looked.open(profile) as (memory, witness):
+        kept = memory.remember("The tram to Oslo is red", owner="alice")
+        before = witness.calls
+        text = "My name is Alice Meyer and I live at 12 Oslo Street."
+        if door == "update":
+            memory.update(kept.id, text, owner="alice")
+        else:
+            getattr(memory, door)(text, owner="alice")
+        assert witness.calls > before
+
+
+@pytest.mark.parametrize("door", ["forget", "purge"])
+def test_what_is_left_of_a_message_is_embedded_apart(looked: Looked, door: str) -> None:
+    with looked.open() as (memory, _):
+        said = memory.learn("I live in Oslo. My aunt walks.", owner="alice").messages[0]
+        (learned,) = memory.list(owner="alice").memories
+    looked.forget_vectors()
+    with looked.open() as (memory, witness):
+        getattr(memory, door)(learned.id, owner="alice")
+        assert witness.calls
+        assert memory.message(said.id, owner="alice").content == "My aunt walks."
+        found = memory.recall("My aunt walks", owner="alice", mode="vector").memories
+        assert said.id in {each.id for each in found}
+
+
+def test_a_change_of_profile_embeds_apart(looked: Looked) -> None:
+    with looked.open("timeline") as (memory, witness):
+        for place in range(3):
+            memory.remember(f"Fact {place} of Oslo", key=f"k{place}", owner="alice")
+        memory.learn("The tram to Oslo was late.", owner="alice")
+        before = witness.calls
+        assert before == 0
+        ready: list[int] = []
+        memory.switch_profile("standard", owner="alice", advance=ready.append)
+        assert witness.calls > before
+        assert sum(ready) >= 4
+        assert memory.recall("tram", owner="alice", mode="vector").memories
+
+
+def test_a_repair_embeds_apart(looked: Looked) -> None:
+    with looked.open() as (memory, _):
+        memory.remember("Allergic to hazelnuts", owner="alice")
+    with closing(Connection(looked.path, 1.0)) as connection:
+        connection.run("UPDATE passages SET vector = NULL")
+    with looked.open() as (memory, witness):
+        report = memory.verify(repair=True)
+        assert report.is_clean
+        assert report.findings
+        assert witness.calls
+
+
+@pytest.mark.parametrize("held", ["read", "write"])
+def test_the_witness_sees_what_is_held(looked: Looked, held: str) -> None:
+    with closing(SqliteStore.open(looked.path, cipher=PlainCipher())) as store:
+        witness = WitnessEmbedder(HashingEmbedder(), looked.path)
+        with store.write("alice") as tx:
+            tx.end_session("s", looked.clock.now())
+        witness.embed(["free"], role="query")
+        with getattr(store, held)("alice") as snapshot:
+            snapshot.sessions()
+            with pytest.raises(AssertionError, match="open"):
+                witness.embed(["held"], role="query")
+        witness.embed(["free again"], role="query")
+
+
+def test_a_change_made_while_texts_are_embedded_is_kept(looked: Looked) -> None:
+    with looked.open() as (memory, _), looked.open() as (other, _):
+        kept = memory.remember("Takes the tram", owner="alice", tags=["work"])
+        meddled = Meddling(lambda: other.update(kept.id, owner="alice", importance=0.875))
+        with looked.open_with(meddled) as changing:
+            changed = changing.update(kept.id, "Takes the bus", owner="alice")
+        assert (changed.content, changed.importance) == ("Takes the bus", 0.875)
+        assert memory.get(kept.id, owner="alice") == changed
+
+
+def test_a_memory_that_is_forgotten_while_it_is_embedded_is_not_changed(looked: Looked) -> None:
+    with looked.open() as (memory, _), looked.open() as (other, _):
+        kept = memory.remember("Takes the tram", owner="alice")
+        with (
+            looked.open_with(Meddling(lambda: other.forget(kept.id, owner="alice"))) as changing,
+            pytest.raises(NotFound),
+        ):
+            changing.update(kept.id, "Takes the bus", owner="alice")
+        assert memory.get(kept.id, owner="alice").state is State.FORGOTTEN
+
+
+def test_a_change_that_never_fits_ends_and_writes_nothing(looked: Looked) -> None:
+    with closing(SqliteStore.open(looked.path, cipher=PlainCipher())) as store:
+        writing = Writing(store, Indexer(HashingEmbedder(), WordCounter(), store))
+        tries: list[str] = []
+
+        def change(underway: Underway) -> None:
+            tries.append("again")
+            underway.tx.end_session("s", looked.clock.now())
+            underway.entry(Text(" ".join(tries)))
+
+        with pytest.raises(StoreUnavailable):
+            writing.write("alice", change)
+        assert len(tries) == ROUNDS
+        with store.read("alice") as snapshot:
+            assert not snapshot.sessions()
