@@ -331,7 +331,7 @@ def test_every_column_of_bytes_is_known_to_rotation() -> None:
     }
     ids = {"id", "record_id", "source_id", "target_id", "memory_id", "superseded_by", "sources"}
     unsealed = {
-        ("messages", "lease_token"),
+        ("claims", "token"),
         ("jobs", "lease_token"),
         ("tombstones", "digest"),
         ("api_keys", "digest"),

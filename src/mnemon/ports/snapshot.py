@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from mnemon.ports.base_memory import BaseMemories
 from mnemon.ports.removal import Wordings
 from mnemon.ports.upkeep import Conditions
+from mnemon.ports.work import Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-class Snapshot(Wordings, Conditions, BaseMemories, Protocol):
+class Snapshot(Wordings, Conditions, BaseMemories, Waiting, Protocol):
     """One owner's memory as it stood when the snapshot was taken.
 
     Nothing of another owner can be seen through it, nor does what others hold change any

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from mnemon.ports.jobs import Jobs
+    from mnemon.ports.usage import Usage
+    from mnemon.ports.work import Claims
 
 __all__ = [
     "MAX_PARTS",
@@ -81,6 +83,16 @@ class Store(Erasure, Protocol):
     @property
     def jobs(self) -> Jobs:
         """Its scheduled jobs."""
+        ...
+
+    @property
+    def claims(self) -> Claims:
+        """Who does what is waiting for a model."""
+        ...
+
+    @property
+    def usage(self) -> Usage:
+        """What models were asked."""
         ...
 
     def read(self, owner_id: str) -> AbstractContextManager[Snapshot]:

@@ -8,6 +8,7 @@ from mnemon.ports.base_memory import BaseMemoryChanges
 from mnemon.ports.removal import Removal
 from mnemon.ports.snapshot import Snapshot
 from mnemon.ports.upkeep import Upkeep
+from mnemon.ports.work import WorkChanges
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from mnemon.ports.columns import IndexEntry
 
 
-class Transaction(Snapshot, Removal, Upkeep, BaseMemoryChanges, Protocol):
+class Transaction(Snapshot, Removal, Upkeep, BaseMemoryChanges, WorkChanges, Protocol):
     """A snapshot of one owner that is also the only writer of that owner.
 
     An error in one of its methods undoes the whole transaction, even where the block catches

@@ -34,12 +34,13 @@ class Usage(Protocol):
     """Counts of calls, by owner, hour and purpose. Thread-safe, the same to all processes."""
 
     def add(self, owner_id: str, purpose: str, spent: Spent, *, at: datetime) -> None:
-        """Count calls, in the hour (UTC) of `at`. Of an owner who was erased nothing is kept.
+        """Count calls, in the hour (UTC) of `at`.
 
-        No event, no version; an owner's counter does not move.
+        Of an owner who has nothing stored nothing is kept, nor of one who was erased. No event,
+        no version; the owner's counter does not move. Purposes are kept in the clear.
         """
         ...
 
     def since(self, owner_id: str, start: datetime) -> Mapping[str, Spent]:
-        """Return what was spent by purpose, from the hour of `start` on."""
+        """Return what was spent by purpose, sorted, from the hour (UTC) of `start` on."""
         ...

@@ -54,9 +54,16 @@ class Claims(Protocol):
         ...
 
     def take(self, owner_id: str, work: Work, *, now: datetime, lease_s: float) -> Claim | None:
-        """Take a claim; None where somebody else holds it, or it is postponed or parked.
+        """Take a claim; None where somebody holds it, or it is postponed or parked.
 
-        Of several who ask at once, one gets it. An owner who has nothing stored has no work.
+        Of several who ask at once, one gets it. An owner who has nothing stored has no work. That
+        a holder was not heard of again is no failed attempt.
+
+        Args:
+            owner_id: For whom.
+            work: What.
+            now: The time.
+            lease_s: For how long it is held, if it is not kept.
         """
         ...
 
@@ -78,7 +85,8 @@ class Claims(Protocol):
     def unpark(self, owner_id: str) -> None:
         """Let everything of an owner that is parked or postponed be tried again at once.
 
-        Claims as well as messages (`WorkChanges.postpone`); their counts begin anew.
+        Claims as well as messages (`WorkChanges.postpone`); their counts begin anew. What somebody
+        holds, and forgotten messages, stay as they are.
         """
         ...
 
@@ -89,16 +97,21 @@ class Waiting(Protocol):
     def awaiting(self, limit: int, *, now: datetime) -> list[Message]:
         """Return valid messages that a model is still to learn from, in the order stored.
 
-        Parked ones are left out, and postponed ones until their time.
+        The first of them, at most so many. Parked ones are left out, and postponed ones until
+        their time. One that was forgotten waits again where it is valid again; one that was
+        changed waits as before.
         """
         ...
 
     def attempts(self, ids: Sequence[str]) -> int:
-        """Return how often learning from any of these messages has failed, at most."""
+        """Return how often learning from any of these valid messages has failed, at most.
+
+        0 without any.
+        """
         ...
 
     def unsummarised(self, limit: int | None = None) -> list[Message]:
-        """Return the valid messages that no summary stands for, in the order stored."""
+        """Return the valid messages that were not summarised, in the order stored."""
         ...
 
     def unsummarised_count(self) -> int:
@@ -106,7 +119,10 @@ class Waiting(Protocol):
         ...
 
     def unmarked(self, mark: Mark, kinds: frozenset[str]) -> list[Memory]:
-        """Return the active memories of these kinds without that mark, oldest first."""
+        """Return the active memories of these kinds without that mark.
+
+        Oldest first (by creation, then id). A memory's later versions have its marks.
+        """
         ...
 
     def progress(self, session_id: str) -> Progress:
@@ -121,33 +137,48 @@ class Waiting(Protocol):
 class WorkChanges(Protocol):
     """The part of a `Transaction` that says what was done.
 
-    None of these makes a version. A message that is not there, or forgotten, is left out.
+    None of these makes a version or an event. Messages and memories that are not there are left
+    out, and forgotten messages.
     """
 
     def holds(self, claim: Claim) -> bool:
-        """Tell whether a claim still counts, and let nobody take it before the commit."""
+        """Tell whether a claim still counts, and let nobody take it before the commit.
+
+        It counts until somebody else has taken it, or it was given back; not only until its
+        lease has run out.
+        """
         ...
 
     def await_learning(self, ids: Sequence[str]) -> None:
-        """Let messages wait to be learned from."""
+        """Let messages wait to be learned from, those too that were learned from before.
+
+        Those that wait already stay as they are, postponed or parked.
+        """
         ...
 
     def learned(self, ids: Sequence[str], at: datetime) -> None:
-        """Mark messages as learned from: they wait no longer."""
+        """Mark messages as learned from: they wait no longer, and their count is cleared."""
         ...
 
     def postpone(self, ids: Sequence[str], *, retry_at: datetime | None) -> None:
-        """Count a failed attempt at messages, and let them wait until then; None parks them."""
+        """Count a failed attempt at messages, and let them wait until then; None parks them.
+
+        Those that do not wait are left out.
+        """
         ...
 
-    def summarised(self, ids: Sequence[str], at: datetime) -> None:
-        """Mark messages as summarised."""
+    def summarised(self, ids: Sequence[str], at: datetime | None) -> None:
+        """Mark messages as summarised, whatever they will say in later versions; None undoes it."""
         ...
 
     def mark(self, ids: Sequence[str], mark: Mark) -> None:
         """Add a mark to memories."""
         ...
 
+    def unmark(self, ids: Sequence[str], mark: Mark) -> None:
+        """Take a mark from memories."""
+        ...
+
     def set_progress(self, session_id: str, progress: Progress) -> None:
-        """Keep how far a session's history was made shorter."""
+        """Keep how far a session's history was made shorter, logged here or not."""
         ...

@@ -18,6 +18,7 @@ import pytest
 
 from mnemon.testing.builders import DIMENSION
 from mnemon.testing.store_base_memory import BaseMemoryContract
+from mnemon.testing.store_claims import ClaimsContract
 from mnemon.testing.store_jobs import JobsContract
 from mnemon.testing.store_messages import MessagesContract
 from mnemon.testing.store_records import MemoriesContract
@@ -37,6 +38,8 @@ from mnemon.testing.store_sharing import (
     TransactionContract,
 )
 from mnemon.testing.store_upkeep import UpkeepContract
+from mnemon.testing.store_usage import UsageContract
+from mnemon.testing.store_waiting import WaitingContract
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,6 +62,9 @@ class StoreContract(
     UpkeepContract,
     BaseMemoryContract,
     JobsContract,
+    ClaimsContract,
+    WaitingContract,
+    UsageContract,
     OwnersContract,
     MetaContract,
     ConcurrencyContract,

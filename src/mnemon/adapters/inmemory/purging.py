@@ -59,6 +59,8 @@ class Purging(Writer):
         for id_ in gone:
             state.memories.pop(id_, None)
             state.messages.pop(id_, None)
+            state.work.pop(id_, None)
+            state.marks.pop(id_, None)
         state.items = {n: i for n, i in state.items.items() if i.record_id not in gone}
         state.events = tuple(each for each in state.events if each.record_id not in gone)
         state.links = {

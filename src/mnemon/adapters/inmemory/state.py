@@ -6,7 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from mnemon.adapters.sql.values import NEVER
+from mnemon.adapters.sql.work import WAITS
 from mnemon.domain.memories import DORMANT, EPISODE
+from mnemon.domain.work import Progress
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -15,7 +17,9 @@ if TYPE_CHECKING:
     from mnemon.domain.items import Features
     from mnemon.domain.memories import Event, Link, Memory
     from mnemon.domain.messages import Message, Role
+    from mnemon.domain.work import Mark, Work
     from mnemon.ports.store import Passage
+    from mnemon.ports.usage import Spent
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,41 @@ class SessionState:
     last_sequence: int = 0
     messages: int = 0
     ended_at: datetime | None = None
+    progress: Progress = field(default_factory=Progress)
+
+
+@dataclass(frozen=True, slots=True)
+class MessageWork:
+    """What is still to be done with a message; `marks` as a column holds them."""
+
+    marks: int = 0
+    attempts: int = 0
+    retry_at: datetime | None = None
+    learned_at: datetime | None = None
+    summarised_at: datetime | None = None
+
+
+def is_due(work: MessageWork, now: datetime) -> bool:
+    """Whether a message, if it is valid, may be learned from now."""
+    return work.marks == WAITS and (work.retry_at is None or work.retry_at <= now)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimState:
+    """Who may do a kind of work, until when nobody else may; None: until a word."""
+
+    token: bytes | None = None
+    until: datetime | None = None
+    attempts: int = 0
+
+    @property
+    def is_parked(self) -> bool:
+        """Whether it waits for a word."""
+        return self.until is None
+
+    def is_free(self, now: datetime) -> bool:
+        """Whether it may be taken now."""
+        return self.until is not None and self.until <= now
 
 
 @dataclass(slots=True)
@@ -97,6 +136,14 @@ class OwnerState:
     links: dict[Link, None] = field(default_factory=dict)
     events: tuple[Event, ...] = ()
     base_memories: tuple[BaseMemory, ...] = ()
+    work: dict[str, MessageWork] = field(default_factory=dict)
+    marks: dict[str, Mark] = field(default_factory=dict)
+    claims: dict[Work, ClaimState] = field(default_factory=dict)
+    usage: dict[tuple[int, str], Spent] = field(default_factory=dict)
+
+    def work_of(self, message_id: str) -> MessageWork:
+        """Return what is still to be done with a message."""
+        return self.work.get(message_id, MessageWork())
 
     def is_dormant(self, item: Item) -> bool:
         """Whether an item is of the newest version of a memory that is dormant."""
@@ -113,4 +160,6 @@ class OwnerState:
             sessions=dict(self.sessions),
             participants=dict(self.participants),
             links=dict(self.links),
+            work=dict(self.work),
+            marks=dict(self.marks),
         )

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 
 from mnemon.adapters.crypto.plain import PlainCipher
 from mnemon.adapters.inmemory.base_memory import BaseMemoryChanges
+from mnemon.adapters.inmemory.claims import InMemoryClaims
 from mnemon.adapters.inmemory.jobs import InMemoryJobs
 from mnemon.adapters.inmemory.purging import Purging
-from mnemon.adapters.inmemory.reads import Records
 from mnemon.adapters.inmemory.search import Search
 from mnemon.adapters.inmemory.state import OwnerState
 from mnemon.adapters.inmemory.upkeep import Upkeep
+from mnemon.adapters.inmemory.usage import InMemoryUsage
+from mnemon.adapters.inmemory.waiting import Waiting
+from mnemon.adapters.inmemory.work_changes import WorkChanges
 from mnemon.adapters.sql.sealing import Sealing
 from mnemon.errors import OwnerErased, StoreUnavailable, WrongEmbeddingModel
 from mnemon.ports.store import StoreMeta
@@ -26,15 +29,17 @@ if TYPE_CHECKING:
 
     from mnemon.ports.jobs import Jobs
     from mnemon.ports.store import Snapshot, Transaction
+    from mnemon.ports.usage import Usage
+    from mnemon.ports.work import Claims
 
 
-class InMemorySnapshot(Search, Records):
+class InMemorySnapshot(Search, Waiting):
     """A `Snapshot` of the reference store."""
 
     def __init__(self, state: OwnerState, sealing: Sealing) -> None:
         """Take a state that nobody changes."""
         Search.__init__(self, state)
-        Records.__init__(self, state, sealing)
+        Waiting.__init__(self, state, sealing)
 
     @property
     def counter(self) -> int:
@@ -42,7 +47,7 @@ class InMemorySnapshot(Search, Records):
         return self._searched.counter
 
 
-class InMemoryTransaction(Search, BaseMemoryChanges, Purging, Upkeep):
+class InMemoryTransaction(Search, BaseMemoryChanges, Purging, Upkeep, WorkChanges):
     """A `Transaction` of the reference store. Its searches answer from the state at its begin."""
 
     def __init__(self, state: OwnerState, sealing: Sealing, dimension: int | None) -> None:
@@ -69,11 +74,24 @@ class InMemoryStore:
         self._meta = StoreMeta(1, None, None, PlainCipher.name, 1)
         self._is_closed = False
         self._jobs = InMemoryJobs()
+        shared = (self._states, self._locked, self._refuse_if_closed)
+        self._claims = InMemoryClaims(*shared)
+        self._usage = InMemoryUsage(*shared)
 
     @property
     def jobs(self) -> Jobs:
         """See the port."""
         return self._jobs
+
+    @property
+    def claims(self) -> Claims:
+        """See the port."""
+        return self._claims
+
+    @property
+    def usage(self) -> Usage:
+        """See the port."""
+        return self._usage
 
     @property
     def meta(self) -> StoreMeta:
@@ -93,7 +111,6 @@ class InMemoryStore:
     def write(self, owner_id: str) -> Iterator[Transaction]:
         """See the port."""
         with self._locked(owner_id):
-            self._refuse_if_closed()
             if owner_id in self._erased:
                 raise OwnerErased(owner_id)
             sealing = Sealing(PlainCipher().of(owner_id, 0), owner_id)
@@ -106,7 +123,6 @@ class InMemoryStore:
     def touch(self, owner_id: str, accessed: Mapping[str, tuple[int, datetime]]) -> None:
         """See the port."""
         with self._locked(owner_id):
-            self._refuse_if_closed()
             if owner_id not in self._states:
                 return
             state = self._states[owner_id].copy()
@@ -145,7 +161,6 @@ class InMemoryStore:
         """See the port."""
         del at
         with self._locked(owner_id):
-            self._refuse_if_closed()
             self._erased.add(owner_id)
             self._jobs.forget_states()
             return self._states.pop(owner_id, None) is not None
@@ -187,6 +202,7 @@ class InMemoryStore:
         if not lock.acquire(timeout=self._busy_timeout_s):
             raise StoreUnavailable("another writer holds the owner", self._busy_timeout_s)
         try:
+            self._refuse_if_closed()
             yield
         finally:
             lock.release()

@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
-from mnemon.adapters.inmemory.reads import Records
 from mnemon.adapters.inmemory.state import Item, MemoryVersion, MessageVersion, SessionState
+from mnemon.adapters.inmemory.waiting import Waiting
 from mnemon.adapters.sql.entries import check_entry, checked, role_of_origin
 from mnemon.adapters.sql.values import NEVER, micros, pack_id
 from mnemon.domain.items import Trait
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mnemon.ports.store import IndexEntry, Passage
 
 
-class Writer(Records):
+class Writer(Waiting):
     """The records of one owner, and the ways to change them."""
 
     def __init__(self, state: OwnerState, sealing: Sealing, dimension: int | None) -> None:

@@ -16,7 +16,7 @@ from mnemon.adapters.sql.entries import (
 from mnemon.adapters.sql.rows import event_row
 from mnemon.adapters.sql.values import pack_id, unpack_id
 from mnemon.adapters.sqlite.owner_row import OwnerRow, stored_dimension
-from mnemon.adapters.sqlite.reads import Records
+from mnemon.adapters.sqlite.waiting import Waiting
 from mnemon.domain.items import Trait
 from mnemon.errors import Conflict
 
@@ -45,7 +45,7 @@ _REVIEWED = " UNION ALL ".join(
 )
 
 
-class Changes(Records):
+class Changes(Waiting):
     """What every change of an owner's records needs; memories and messages build on it."""
 
     def __init__(self, connection: Connection, sealing: Sealing, owner: OwnerRow) -> None:

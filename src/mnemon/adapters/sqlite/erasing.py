@@ -37,6 +37,8 @@ OWNED = (
     "links",
     "events",
     "base_memories",
+    "claims",
+    "usage",
 )
 """The tables whose rows are an owner's, by number."""
 

@@ -38,7 +38,10 @@ _PICKED = "carray(?) AS w CROSS JOIN messages AS m ON m.owner_id = ? AND m.id = 
 _OLDER = " CROSS JOIN message_versions AS v ON v.owner_id = m.owner_id AND v.id = m.id"
 _OF_SESSION = " WHERE m.owner_id = ? AND m.session = ? AND m.sequence > ?"
 _OF_OWNER = " WHERE m.owner_id = ?"
-_OPEN = _SAID.format(v="m", source="messages AS m") + "{where} AND m.valid_to IS NULL"
+OPEN_OF = _SAID.replace("{v}", "m")
+"""Gives messages in their newest version, from a source that names them `m`."""
+
+_OPEN = OPEN_OF.format(source="messages AS m") + "{where} AND m.valid_to IS NULL"
 _NO_LIMIT = -1
 
 

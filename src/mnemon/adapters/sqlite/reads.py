@@ -43,7 +43,7 @@ _MEMORIES = (
     f"SELECT {', '.join('m.' + name for name in MEMORY_COLUMNS.split(', '))}, s.name"
     " FROM {source} LEFT JOIN sessions AS s ON s.owner_id = m.owner_id AND s.number = m.session"
 )
-_ALL = _MEMORIES.format(source="memories AS m")
+ALL_MEMORIES = _MEMORIES.format(source="memories AS m")
 _BY_ID = _MEMORIES.format(
     source="carray(?) AS w CROSS JOIN memories AS m ON m.owner_id = ? AND m.id = w.value"
 )
@@ -90,7 +90,7 @@ class Records(Conditions, BaseMemoryRecords):
     def by_key(self, key: str) -> Memory | None:
         """See the port."""
         row = self._connection.row(
-            f"{_ALL} WHERE m.owner_id = ? AND m.key_digest = ? AND m.state = 'active'",
+            f"{ALL_MEMORIES} WHERE m.owner_id = ? AND m.key_digest = ? AND m.state = 'active'",
             (self._owner, self._sealing.digest("key", key)),
         )
         return memory_of(self._sealing, row) if row else None
@@ -124,7 +124,8 @@ class Records(Conditions, BaseMemoryRecords):
             conditions += " AND (m.created_at, m.id) < (?, ?)"
             values = [*values, *place_of(self._sealing, cursor)]
         rows = self._connection.rows(
-            f"{_ALL} WHERE {conditions} ORDER BY m.created_at DESC, m.id DESC LIMIT ? OFFSET ?",
+            f"{ALL_MEMORIES} WHERE {conditions}"
+            " ORDER BY m.created_at DESC, m.id DESC LIMIT ? OFFSET ?",
             [*values, limit + 1, offset],
         )
         shown = rows[:limit]

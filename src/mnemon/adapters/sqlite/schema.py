@@ -327,5 +327,47 @@ CREATE TABLE tombstones (
 ) STRICT, WITHOUT ROWID;
 """
 
-MIGRATIONS = (_FIRST,)
+_SECOND = """
+-- What waits for a language model. marks: 0 for what does not wait to be learned from, 1 for what
+-- does, 2 for what failed too often and waits for a word. attempts: how often learning failed
+-- since it waits; retry_at: until when it waits at least. These stay while a message is forgotten.
+-- summarised_at: when a summary came to stand for it.
+ALTER TABLE messages RENAME COLUMN lease_until TO retry_at;
+ALTER TABLE messages DROP COLUMN lease_token;
+ALTER TABLE messages ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX messages_waiting ON messages (owner_id, marks, number, retry_at)
+  WHERE marks <> 0 AND valid_to IS NULL;
+CREATE INDEX messages_unsummarised ON messages (owner_id, number)
+  WHERE summarised_at IS NULL AND valid_to IS NULL;
+
+-- consolidated_to: the sequence number up to which the history was made shorter; consolidated_at:
+-- when that last succeeded; failures: how often in a row it failed since.
+ALTER TABLE sessions DROP COLUMN turns_since;
+ALTER TABLE sessions ADD COLUMN consolidated_at INTEGER;
+
+-- Who may do a kind of work for an owner now. token: the holder's; null where nobody is. until:
+-- when others may take it: the end of the lease or, where it failed, the next attempt; null where
+-- it failed too often and waits for a word. No row: nobody has it, and it did not fail.
+CREATE TABLE claims (
+  owner_id INTEGER NOT NULL,
+  work TEXT NOT NULL,
+  token BLOB,
+  until INTEGER,
+  attempts INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (owner_id, work)
+) STRICT, WITHOUT ROWID;
+
+-- What models were asked for an owner. hour: since 1970, in UTC.
+CREATE TABLE usage (
+  owner_id INTEGER NOT NULL,
+  hour INTEGER NOT NULL,
+  purpose TEXT NOT NULL,
+  calls INTEGER NOT NULL,
+  input_tokens INTEGER NOT NULL,
+  output_tokens INTEGER NOT NULL,
+  PRIMARY KEY (owner_id, hour, purpose)
+) STRICT, WITHOUT ROWID;
+"""
+
+MIGRATIONS = (_FIRST, _SECOND)
 """The script at index n leads from schema n to schema n + 1."""

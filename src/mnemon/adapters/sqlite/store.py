@@ -13,6 +13,7 @@ from mnemon.adapters.sql.sealing import Sealing
 from mnemon.adapters.sql.search import Search
 from mnemon.adapters.sql.values import find_id, micros
 from mnemon.adapters.sqlite.backups import BackingUp
+from mnemon.adapters.sqlite.claims import SqliteClaims
 from mnemon.adapters.sqlite.connections import Connection, Connections
 from mnemon.adapters.sqlite.erasing import OwnerErasing, refuse_erased
 from mnemon.adapters.sqlite.indexing import Tables
@@ -21,10 +22,11 @@ from mnemon.adapters.sqlite.mending import Mending
 from mnemon.adapters.sqlite.opening import connect
 from mnemon.adapters.sqlite.owner_row import OwnerRow, read_owner
 from mnemon.adapters.sqlite.reading import ReadOnlyConnections
-from mnemon.adapters.sqlite.reads import Records
 from mnemon.adapters.sqlite.resealing import Resealer
 from mnemon.adapters.sqlite.schema import MIGRATIONS
+from mnemon.adapters.sqlite.usage import SqliteUsage
 from mnemon.adapters.sqlite.verifying import Examining
+from mnemon.adapters.sqlite.waiting import Waiting
 from mnemon.adapters.sqlite.writes import Writer
 from mnemon.errors import WrongEmbeddingModel
 from mnemon.ports.store import StoreMeta
@@ -49,6 +51,8 @@ if TYPE_CHECKING:
         Transaction,
         Uses,
     )
+    from mnemon.ports.usage import Usage
+    from mnemon.ports.work import Claims
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
@@ -125,7 +129,7 @@ class Searching:
         return self._search.passages(numbers)
 
 
-class SqliteSnapshot(Searching, Records):
+class SqliteSnapshot(Searching, Waiting):
     """A `Snapshot` of a SQLite store."""
 
     def __init__(
@@ -133,7 +137,7 @@ class SqliteSnapshot(Searching, Records):
     ) -> None:
         """Take a connection within a read transaction."""
         Searching.__init__(self, owner.counter, find)
-        Records.__init__(self, connection, sealing, owner.number)
+        Waiting.__init__(self, connection, sealing, owner.number)
 
 
 class SqliteTransaction(Searching, Writer):
@@ -156,6 +160,8 @@ class SqliteStore(OwnerErasing, BackingUp, Examining, Mending):
         self._cipher = cipher
         self._indexes = IndexCache(index_cache_bytes)
         self._jobs = SqliteJobs(connections)
+        self._claims = SqliteClaims(connections)
+        self._usage = SqliteUsage(connections)
 
     @classmethod
     def open(
@@ -195,6 +201,16 @@ class SqliteStore(OwnerErasing, BackingUp, Examining, Mending):
     def jobs(self) -> Jobs:
         """See the port."""
         return self._jobs
+
+    @property
+    def claims(self) -> Claims:
+        """See the port."""
+        return self._claims
+
+    @property
+    def usage(self) -> Usage:
+        """See the port."""
+        return self._usage
 
     @property
     def cipher(self) -> Cipher:
