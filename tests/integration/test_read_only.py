@@ -22,6 +22,7 @@ from mnemon.adapters.crypto.ring import KeyRing
 from mnemon.adapters.crypto.sealed import new_key
 from mnemon.adapters.crypto.xchacha import KeyRingCiphers
 from mnemon.adapters.sqlite.schema import MIGRATIONS
+from mnemon.domain.work import Work
 from mnemon.entrypoints.cli.main import cli
 from mnemon.errors import StoreReadOnly, StoreUnavailable
 from mnemon.testing.clock import SettableClock
@@ -115,6 +116,10 @@ def _is_read_but_not_written(folder: Path, kind: str) -> None:
         memory.flush()
         with pytest.raises(StoreReadOnly, match=r"memory\.db can only be read: .* not writable"):
             memory.remember("x", owner="bob")
+        claims, now = memory._parts.store.claims, datetime(2026, 3, 1, tzinfo=UTC)
+        assert claims.owners(Work.CONSOLIDATE, now=now) == ["alice"]
+        with pytest.raises(StoreReadOnly):
+            claims.take("alice", Work.CONSOLIDATE, now=now, lease_s=60)
         assert shown(memory) == before
     assert not warned.records
     assert bytes_of(folder) == files

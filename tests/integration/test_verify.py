@@ -17,7 +17,9 @@ from mnemon import Message, Mnemon, OwnerMemory
 from mnemon.adapters.crypto.plain import PlainCipher
 from mnemon.domain.memories import Memory
 from mnemon.domain.messages import Role
+from mnemon.domain.work import Mark, Progress, Work
 from mnemon.errors import InvalidInput, MnemonError
+from mnemon.ports.usage import Spent
 from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
 
@@ -62,6 +64,27 @@ def live(alice: OwnerMemory) -> None:
     alice.recall("where do I live?")
 
 
+def work(memory: Mnemon, owner: str) -> None:
+    """Have something waiting, parked, claimed and counted of every kind."""
+    now, store = datetime(2026, 1, 3, tzinfo=UTC), memory._parts.store
+    with store.write(owner) as tx:
+        first, second, third, fourth, *_ = (one.id for one in tx.messages())
+        tx.await_learning([first, second, third, fourth])
+        tx.learned([first], now)
+        tx.postpone([second], retry_at=now)
+        tx.postpone([third], retry_at=None)
+        tx.summarised([first, second], now)
+        tx.mark([one.id for one in tx.unmarked(Mark.INCORPORATED, frozenset({"fact"}))], Mark(1))
+        tx.set_progress("s", Progress(1, 0, now))
+        tx.set_progress("nothing was said in it", Progress(4, 1))
+    for kind in Work:
+        claim = store.claims.take(owner, kind, now=now, lease_s=9)
+        assert claim is not None
+        if kind is Work.CONSOLIDATE:
+            store.claims.fail(claim, retry_at=None)
+    store.usage.add(owner, "extract", Spent(1, 2, 3), at=now)
+
+
 @pytest.fixture(params=["plain", "encrypted"])
 def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A store in which much was done, for two owners."""
@@ -72,6 +95,7 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
             for text in ("Likes tea", "Likes coffee"):
                 with memory._parts.store.write(owner) as tx:
                     tx.set_base_memory(text, sources=(), at=datetime(2026, 1, 2, tzinfo=UTC))
+            work(memory, owner)
     return store
 
 
@@ -225,6 +249,32 @@ DAMAGE = {
     "a row is ahead of its owner": Damage(
         "counter", "UPDATE owners SET revision = 1 WHERE owner_id = 1"
     ),
+    "a message waits in a way that there is not": Damage(
+        "work", "UPDATE messages SET marks = 9 WHERE owner_id = 1 AND number = 1"
+    ),
+    "a message that was learned from waits": Damage(
+        "work", "UPDATE messages SET marks = 1 WHERE owner_id = 1 AND learned_at IS NOT NULL"
+    ),
+    "a message that does not wait is to be tried again": Damage(
+        "work", "UPDATE messages SET retry_at = 1 WHERE owner_id = 1 AND marks = 0"
+    ),
+    "a message is parked that never failed": Damage(
+        "work", "UPDATE messages SET attempts = 0 WHERE owner_id = 1 AND marks = 2"
+    ),
+    "a mark that there is not": Damage(
+        "work", "UPDATE memories SET marks = marks | 64 WHERE owner_id = 1"
+    ),
+    "a conversation failed less than never": Damage(
+        "work", "UPDATE sessions SET failures = -1 WHERE owner_id = 1 AND name = 's'"
+    ),
+    "a claim of work that there is not": Damage(
+        "work", "UPDATE claims SET work = 'dance' WHERE owner_id = 1 AND work = 'learn'"
+    ),
+    "a claim that is held for ever": Damage(
+        "work", "UPDATE claims SET until = NULL WHERE owner_id = 1 AND token IS NOT NULL"
+    ),
+    "less than nothing was asked": Damage("work", "UPDATE usage SET calls = -1 WHERE owner_id = 1"),
+    "a claim of nobody": Damage("orphan", "INSERT INTO claims VALUES (77, 'learn', NULL, 1, 1)"),
     "an event of nothing": Damage(
         "event", "INSERT INTO events VALUES (1, 0, zeroblob(16), 'updated', 0, 'user', 1, NULL)"
     ),

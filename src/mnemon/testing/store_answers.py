@@ -9,6 +9,7 @@ import numpy as np
 
 from mnemon.domain.items import Trait
 from mnemon.domain.memories import State
+from mnemon.domain.work import Mark
 from mnemon.testing.builders import at, vector
 from mnemon.testing.store_values import IDS, SESSIONS, WORDS
 
@@ -52,6 +53,13 @@ def records(snapshot: Snapshot) -> dict[str, Any]:
         "base memory then": [snapshot.base_memory(as_of=at(n)) for n in (0, 20, 40)],
         "base memories": snapshot.base_memories(),
         "vitals": snapshot.vitals(states=states),
+        "awaiting": [snapshot.awaiting(3, now=at(n)) for n in (20, 60)],
+        "attempts": [snapshot.attempts([id_]) for id_ in IDS],
+        "unsummarised": snapshot.unsummarised(4),
+        "unsummarised count": snapshot.unsummarised_count(),
+        "unmarked": snapshot.unmarked(Mark.INCORPORATED, frozenset({"fact", "event"})),
+        "progress": [snapshot.progress(s) for s in (*SESSIONS, "s3")],
+        "backlog": snapshot.backlog(),
         "of the active": snapshot.vitals(states=frozenset({State.ACTIVE})),
     }
 

@@ -29,6 +29,7 @@ from mnemon.ports.store import IndexEntry
 from mnemon.testing import store_values as some
 from mnemon.testing.builders import DIMENSION, at
 from mnemon.testing.store_answers import plain, records, searched
+from mnemon.testing.store_machine_work import WorkRules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from mnemon.ports.store import Snapshot, Store, Transaction
 
 
-class StoreMachine(RuleBasedStateMachine):
+class StoreMachine(WorkRules, RuleBasedStateMachine):
     """Drives a store under test, and the reference, through the same steps."""
 
     def open_store(self) -> Store:

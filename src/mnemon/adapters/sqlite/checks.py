@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from mnemon.adapters.sql.work import PARKED, WAITS
+from mnemon.domain.work import Mark, Work
+
 
 class Check(NamedTuple):
     """One thing that must hold.
@@ -289,6 +292,56 @@ _OTHERS = (
     ),
 )
 
+
+def _amiss(table: str, condition: str, record: str, mend: str, detail: str) -> Check:
+    where = f"WHERE owner_id = ?1 AND ({condition})"
+    return Check("work", detail, f"SELECT {record} FROM {table} {where}", f"{mend} {where}")
+
+
+_KINDS_OF_WORK = ", ".join(f"'{work.value}'" for work in Work)
+_WORK = (
+    _amiss(
+        "messages",
+        f"marks NOT IN (0, {WAITS}, {PARKED}) OR attempts < 0 OR (marks = 0 AND attempts > 0)"
+        " OR (marks <> 0 AND learned_at IS NOT NULL)"
+        f" OR (marks <> {WAITS} AND retry_at IS NOT NULL) OR (marks = {PARKED} AND attempts = 0)",
+        "id",
+        # In doubt it waits again, since otherwise it might never be learned from.
+        f"UPDATE messages SET marks = iif(marks = 0, 0, {WAITS}), attempts = 0, retry_at = NULL,"
+        " learned_at = iif(marks = 0, learned_at, NULL)",
+        "what is said of whether it was learned from does not fit together",
+    ),
+    _amiss(
+        "memories",
+        f"marks NOT BETWEEN 0 AND {sum(Mark)}",
+        "id",
+        f"UPDATE memories SET marks = marks & {sum(Mark)}",
+        "a mark that there is not",
+    ),
+    _amiss(
+        "sessions",
+        "consolidated_to < 0 OR failures < 0",
+        "NULL",
+        "UPDATE sessions SET consolidated_to = max(consolidated_to, 0), failures = 0",
+        "how far a conversation was made shorter can't be",
+    ),
+    _amiss(
+        "claims",
+        f"work NOT IN ({_KINDS_OF_WORK}) OR attempts < 0"
+        " OR (until IS NULL AND (token IS NOT NULL OR attempts = 0))",
+        "NULL",
+        "DELETE FROM claims",
+        "a claim that can't be",
+    ),
+    _amiss(
+        "usage",
+        "min(calls, input_tokens, output_tokens) < 0",
+        "NULL",
+        "DELETE FROM usage",
+        "less than nothing was asked of a model",
+    ),
+)
+
 CHECKS = (
     *_VERSIONS,
     *_BASE_MEMORY,
@@ -304,6 +357,7 @@ CHECKS = (
         for check in _item_facts(table, facts, join)
     ),
     _COMPRESSED,
+    *_WORK,
     *_ORPHANS,
 )
 """In the order in which they are mended: records first, then the index, then what is left over."""

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from mnemon.adapters.sqlite.connections import Connections, Row
 
 _CLAIMED = (
-    "SELECT 1 FROM claims AS c WHERE c.owner_id = o.owner_id AND c.work = ?1"
+    "SELECT 1 FROM claims AS c WHERE c.owner_id = owners.owner_id AND c.work = ?1"
     " AND (c.until IS NULL OR c.until > ?2)"
 )
-_OWNERS = f"SELECT o.name FROM owners AS o WHERE NOT EXISTS ({_CLAIMED})"
+_OWNERS = f"SELECT name FROM owners WHERE NOT EXISTS ({_CLAIMED})"
 # From each owner who has something waiting to the next one: by as many steps as there are such
 # owners, however many messages they have, and however many owners have nothing.
 _NEXT = (
@@ -32,14 +32,11 @@ _NEXT = (
 _LEARNERS = (
     f"WITH RECURSIVE waiting (owner) AS ({_NEXT} 0 UNION ALL"
     f" SELECT ({_NEXT} waiting.owner) FROM waiting WHERE waiting.owner IS NOT NULL)"
-    " SELECT o.name FROM waiting CROSS JOIN owners AS o ON o.owner_id = waiting.owner"
+    " SELECT name FROM waiting CROSS JOIN owners ON owners.owner_id = waiting.owner"
     " WHERE EXISTS (SELECT 1 FROM messages AS m INDEXED BY messages_waiting"
-    f" WHERE m.owner_id = o.owner_id AND {DUE}) AND NOT EXISTS ({_CLAIMED})"
+    f" WHERE m.owner_id = owners.owner_id AND {DUE}) AND NOT EXISTS ({_CLAIMED})"
 )
-_IS_TAKEN = (
-    "SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM owners AS o WHERE o.name = ?3"
-    f" AND NOT EXISTS ({_CLAIMED}))"
-)
+_IS_FREE = f"SELECT 1 FROM owners WHERE name = ?3 AND NOT EXISTS ({_CLAIMED})"
 _TAKE = (
     "INSERT INTO claims (owner_id, work, token, until)"
     " SELECT owner_id, ?1, ?4, ?5 FROM owners WHERE name = ?3"
@@ -74,7 +71,7 @@ class SqliteClaims:
         """See the port."""
         values = (work.value, micros(now), owner_id)
         with self._connections.reading() as reader:  # to ask often must not keep writers waiting
-            if reader.row(_IS_TAKEN, values):
+            if not reader.row(_IS_FREE, values):
                 return None
         token = new_token()
         taken = self._changed(_TAKE, (*values, token, _later(now, lease_s)))

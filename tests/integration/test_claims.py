@@ -1,0 +1,156 @@
+"""Processes that share the work of one owner: each piece is done once, whoever is killed."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from mnemon.adapters.crypto.plain import PlainCipher
+from mnemon.adapters.sqlite.store import SqliteStore
+from mnemon.domain.work import Work
+from mnemon.ports.work import Claim
+from mnemon.testing.builders import at, message, record_id
+from mnemon.testing.store_records import numbers_of, say
+
+_MESSAGES = range(100, 124)
+_ROUNDS = 25
+
+_OPENED = """
+import sys
+from mnemon.adapters.crypto.plain import PlainCipher
+from mnemon.adapters.sqlite.store import SqliteStore
+from mnemon.domain.memories import Source
+from mnemon.domain.work import Work
+from mnemon.testing.builders import at, memory, record_id, short_entry
+
+store = SqliteStore.open(sys.argv[1], cipher=PlainCipher(), busy_timeout_s=30)
+claims = store.claims
+"""
+
+_LEARNER = f"""{_OPENED}
+sys.stdin.read()
+while True:
+    with store.read("alice") as snapshot:
+        if not snapshot.backlog().waiting:
+            break
+    claim = claims.take("alice", Work.LEARN, now=at(0), lease_s=3_600)
+    if claim is None:
+        continue
+    with store.read("alice") as snapshot:
+        waiting = snapshot.awaiting(1, now=at(0))
+    for said in waiting:
+        with store.write("alice") as tx:
+            assert tx.holds(claim)
+            number = int(said.id[-4:], 16) + 1_000 * int(sys.argv[2])
+            tx.insert([(memory(number, sources=(Source(said.id),)), short_entry("x"))])
+            tx.learned([said.id], at(1))
+        print("learned", flush=True)
+    claims.release(claim)
+store.close()
+"""
+
+_RACER = f"""{_OPENED}
+sys.stdin.read()
+for turn in range({_ROUNDS}):
+    if claims.take("alice", Work.LEARN, now=at(10 * turn), lease_s=10):
+        print(turn, flush=True)
+store.close()
+"""
+
+_HOLDER = f"""{_OPENED}
+claim = claims.take("alice", Work.LEARN, now=at(0), lease_s=3_600)
+print(claim.token.hex(), flush=True)
+with store.write("alice") as tx:
+    assert tx.holds(claim)
+    tx.learned([record_id(100)], at(1))
+    print("learned", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A store in which everything that Alice said waits to be learned from."""
+    file = tmp_path / "memory.db"
+    with opened(file) as store:
+        said = [message(n, sequence=k) for k, n in enumerate(_MESSAGES, start=1)]
+        say(store, *said)
+        with store.write("alice") as tx:
+            tx.await_learning([one.id for one in said])
+    return file
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[SqliteStore]:
+    store = SqliteStore.open(path, cipher=PlainCipher())
+    store.adopt_embedder("builders", 8)
+    yield store
+    store.close()
+
+
+def printed(program: str, path: Path, processes: int) -> list[list[str]]:
+    """Run a program in several processes at once; return what each printed."""
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", program, str(path), str(number)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(1, processes + 1)
+    ]
+    for each in running:
+        assert each.stdin is not None
+        each.stdin.close()
+    lines = []
+    for each in running:
+        assert each.stdout is not None
+        lines.append(each.stdout.read().split())
+        assert each.wait(60) == 0
+        each.stdout.close()
+    return lines
+
+
+def test_of_several_processes_one_gets_a_claim(path: Path) -> None:
+    won = sorted(int(turn) for lines in printed(_RACER, path, 3) for turn in lines)
+    assert won == list(range(_ROUNDS))
+
+
+def test_processes_that_share_an_owners_work_learn_each_message_once(path: Path) -> None:
+    done = printed(_LEARNER, path, 3)
+    assert sum(len(lines) for lines in done) == len(_MESSAGES)
+    with opened(path) as store, store.read("alice") as snapshot:
+        assert snapshot.awaiting(99, now=at(0)) == []
+        derived = snapshot.derived([record_id(n) for n in _MESSAGES])
+        assert [len(memories) for memories in derived.values()] == [1] * len(_MESSAGES)
+        assert snapshot.counter == 2 + len(_MESSAGES)
+
+
+def test_the_claim_of_who_was_killed_is_free_when_its_lease_has_run_out(path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", _HOLDER, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as holder:
+        assert holder.stdout is not None
+        token = bytes.fromhex(holder.stdout.readline())
+        assert holder.stdout.readline() == "learned\n"
+        holder.kill()
+    killed = Claim("alice", Work.LEARN, token)
+    with opened(path) as store:
+        assert store.claims.owners(Work.LEARN, now=at(3_599)) == []
+        assert store.claims.take("alice", Work.LEARN, now=at(3_599), lease_s=9) is None
+        with store.write("alice") as tx:
+            assert tx.holds(killed)
+            assert numbers_of(tx.awaiting(1, now=at(0))) == [100]  # what it wrote is undone
+        claim = store.claims.take("alice", Work.LEARN, now=at(3_600), lease_s=9)
+        assert claim is not None
+        assert claim.attempts == 0
+        with store.write("alice") as tx:
+            assert tx.holds(claim)
+            assert not tx.holds(killed)
+        assert not store.claims.keep(killed, now=at(3_601), lease_s=9)

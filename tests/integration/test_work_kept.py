@@ -1,0 +1,181 @@
+"""What waits for a model, through all that can be done with a store."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from mnemon import Message, Mnemon, OwnerMemory
+from mnemon.adapters.crypto.plain import PlainCipher
+from mnemon.domain.work import Mark, Progress, Work
+from mnemon.ports.store import Store
+from mnemon.ports.usage import Spent
+from mnemon.testing.clock import SettableClock
+
+from .looking import Opener
+
+_KINDS = frozenset({"fact", "identity", "preference"})
+
+
+def store_of(memory: Mnemon) -> Store:
+    return memory._parts.store
+
+
+def let_wait(memory: Mnemon, clock: SettableClock, owner: str = "alice") -> list[str]:
+    """Have something of everything in the making for an owner; return the messages' ids."""
+    said = [Message("Alice", f"I live in Oslo. It rained {n} times.") for n in range(5)]
+    ids = [one.id for one in memory.log(said, owner=owner, session="s1").messages]
+    memory.remember("Likes tea", owner=owner)
+    now, store = clock.now(), store_of(memory)
+    with store.write(owner) as tx:
+        tx.await_learning(ids)
+        tx.learned(ids[:1], now)
+        tx.postpone(ids[1:2], retry_at=now + timedelta(hours=1))
+        tx.postpone(ids[2:3], retry_at=None)
+        tx.summarised(ids[:3], now)
+        tx.mark([tx.unmarked(Mark.INCORPORATED, _KINDS)[0].id], Mark.INCORPORATED)
+        tx.set_progress("s1", Progress(3, 1, now))
+    for work in Work:
+        claim = store.claims.take(owner, work, now=now, lease_s=60)
+        assert claim is not None
+        if work is Work.CONSOLIDATE:
+            store.claims.fail(claim, retry_at=None)
+    store.usage.add(owner, "extract", Spent(1, 2, 3), at=now)
+    return ids
+
+
+def state_of(memory: Mnemon, clock: SettableClock, owner: str = "alice") -> dict[str, Any]:
+    """Return all that is in the making for an owner."""
+    now, store = clock.now(), store_of(memory)
+    later = now + timedelta(hours=1)
+    with store.read(owner) as snapshot:
+        return {
+            "waiting": [one.id for one in snapshot.awaiting(99, now=now)],
+            "later": [one.id for one in snapshot.awaiting(99, now=later)],
+            "attempts": snapshot.attempts([one.id for one in snapshot.messages()]),
+            "unsummarised": [one.id for one in snapshot.unsummarised()],
+            "unmarked": [one.id for one in snapshot.unmarked(Mark.INCORPORATED, _KINDS)],
+            "progress": snapshot.progress("s1"),
+            "backlog": snapshot.backlog(),
+            "claimed": [owner in store.claims.owners(work, now=now) for work in Work],
+            "usage": store.usage.since(owner, now),
+        }
+
+
+def waiting(alice: OwnerMemory, memory: Mnemon, clock: SettableClock) -> list[str]:
+    state: list[str] = state_of(memory, clock, alice.owner_id)["waiting"]
+    return state
+
+
+def test_a_forgotten_message_does_not_wait_and_a_restored_one_does_as_before(
+    memory: Mnemon, alice: OwnerMemory, clock: SettableClock
+) -> None:
+    ids = let_wait(memory, clock)
+    before = state_of(memory, clock)
+    for id_ in ids:
+        alice.forget(id_)
+    assert waiting(alice, memory, clock) == []
+    assert state_of(memory, clock)["backlog"].parked == 0
+    for id_ in ids:
+        alice.restore(id_)
+    assert state_of(memory, clock) == before
+
+
+def test_a_message_of_which_a_sentence_was_forgotten_waits_with_the_rest(
+    memory: Mnemon, alice: OwnerMemory, clock: SettableClock
+) -> None:
+    learned = alice.learn("I prefer tea to coffee. It rains here.", "Noted.")
+    with store_of(memory).write("alice") as tx:
+        tx.await_learning([learned.messages[0].id])
+    alice.forget(learned.memories[0].id)
+    with store_of(memory).read("alice") as snapshot:
+        (left,) = snapshot.awaiting(9, now=clock.now())
+    assert left.content == "It rains here."
+
+
+def test_what_is_purged_or_retired_by_age_waits_no_longer(
+    memory: Mnemon, alice: OwnerMemory, clock: SettableClock
+) -> None:
+    ids = let_wait(memory, clock)
+    alice.purge(ids[3])
+    assert waiting(alice, memory, clock) == ids[4:]
+    clock.advance(timedelta(days=400))
+    memory.retain(days=100)
+    state = state_of(memory, clock)
+    assert (state["later"], state["unsummarised"]) == ([], [])
+    assert (state["backlog"].waiting, state["backlog"].parked) == (0, 0)
+    assert state["progress"] == Progress()
+
+
+def test_switching_the_profile_and_back_changes_nothing_of_it(
+    memory: Mnemon, alice: OwnerMemory, clock: SettableClock
+) -> None:
+    let_wait(memory, clock)
+    before = state_of(memory, clock)
+    alice.switch_profile("tiers")
+    alice.switch_profile("standard")
+    assert state_of(memory, clock) == before
+
+
+def test_what_is_imported_waits_for_nothing(
+    memory: Mnemon, alice: OwnerMemory, clock: SettableClock
+) -> None:
+    let_wait(memory, clock)
+    memory.import_(list(alice.export()), owner="bob")
+    state = state_of(memory, clock, "bob")
+    assert state["waiting"] == state["later"] == []
+    assert len(state["unsummarised"]) == 5
+    assert state["usage"] == {}
+
+
+def test_a_new_key_changes_nothing_of_it(opened: Opener, clock: SettableClock) -> None:
+    with opened() as memory:
+        let_wait(memory, clock)
+        before = state_of(memory, clock)
+        memory.rotate_key("alice")
+        assert state_of(memory, clock) == before
+    with opened() as memory:
+        assert state_of(memory, clock) == before
+        assert memory.verify().findings == ()
+
+
+def test_a_backup_holds_it(opened: Opener, path: Path, clock: SettableClock) -> None:
+    kept = path.with_name("kept.db")
+    with opened() as memory:
+        ids = let_wait(memory, clock)
+        before = state_of(memory, clock)
+        memory.backup(kept)
+        with store_of(memory).write("alice") as tx:
+            tx.learned(ids, clock.now())
+    with opened(kept) as memory:
+        assert state_of(memory, clock) == before
+
+
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_an_erased_owner_has_no_row_in_any_table(
+    opened: Opener, path: Path, clock: SettableClock, *, encrypted: bool
+) -> None:
+    with opened(cipher=None if encrypted else PlainCipher()) as memory:
+        for owner in ("alice", "bob"):
+            let_wait(memory, clock, owner)
+        before = state_of(memory, clock, "bob")
+        memory.erase("alice")
+        assert state_of(memory, clock, "bob") == before
+        assert memory.verify().findings == ()
+    with closing(apsw.Connection(str(path))) as file:
+        tables = file.execute(
+            "SELECT t.name FROM pragma_table_list AS t, pragma_table_info(t.name) AS c"
+            " WHERE c.name = 'owner_id' AND t.name <> 'owners'"
+        ).fetchall()
+        owners = {
+            table: file.execute(f"SELECT DISTINCT owner_id FROM {table}").fetchall()  # noqa: S608
+            for (table,) in tables
+        }
+    assert {"claims", "usage", "messages", "sessions"} < owners.keys()
+    assert all(found in ([(2,)], []) for found in owners.values()), owners
+    assert owners["claims"] == owners["usage"] == [(2,)]
