@@ -47,10 +47,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from mnemon.adapters.chat.metered import MeteredChats
+    from mnemon.adapters.chat.steady import SteadyChat
     from mnemon.adapters.crypto.ring import KeyRing
     from mnemon.policies.merging import Verdict
     from mnemon.ports.arbitrator import Arbitrator
     from mnemon.ports.backups import Restored
+    from mnemon.ports.chat import ChatModel
     from mnemon.ports.cipher import Ciphers
     from mnemon.ports.clock import Clock
     from mnemon.ports.embedder import Embedder
@@ -72,6 +75,7 @@ class Parts:
     store: Store
     services: Services
     touches: Touches
+    chat: MeteredChats | None = None
 
 
 def assemble(  # noqa: PLR0913 - what `Mnemon.open` takes
@@ -85,6 +89,7 @@ def assemble(  # noqa: PLR0913 - what `Mnemon.open` takes
     ciphers: Ciphers | None = None,
     reranker: Reranker | Callable[[str, list[str]], Sequence[float]] | None = None,
     arbitrator: Arbitrator | Callable[[str, str], Verdict] | None = None,
+    chat: ChatModel | Callable[[list[dict[str, str]]], str] | None = None,
 ) -> Parts:
     """Open a store and put the services around it; see `Mnemon.open`."""
     own = () if profile is None or isinstance(profile, str) else (_profile(profile),)
@@ -92,6 +97,7 @@ def assemble(  # noqa: PLR0913 - what `Mnemon.open` takes
     clock = clock or SystemClock()
     chosen = _embedder(embedder, loaded.settings)
     settings = fitted(loaded, chosen.name).settings
+    model = _chat(chat, settings)
     book = ProfileBook.of(loaded, chosen.name, *own)
     default = own[0].name if own else settings.profile
     if default not in book:
@@ -116,7 +122,9 @@ def assemble(  # noqa: PLR0913 - what `Mnemon.open` takes
     except BaseException:
         store.close()
         raise
-    return Parts(store, services, touches)
+    if model is None:
+        return Parts(store, services, touches)
+    return Parts(store, services, touches, _metered(model, store, clock, indexer.counter, settings))
 
 
 def _profile(given: object) -> Profile:
@@ -335,6 +343,51 @@ def _arbitrator(
     if not hasattr(given, "arbitrate"):
         _check_function("arbitrator", given)
     return TimedArbitrator(given, settings.facts.arbitration_timeout_s)
+
+
+def _chat(
+    given: ChatModel | Callable[[list[dict[str, str]]], str] | None, settings: Settings
+) -> SteadyChat | None:
+    from mnemon.adapters.chat.configured import steady
+
+    if given is None:
+        return open_chat(settings)
+    if hasattr(given, "complete"):
+        return steady(given, settings.chat)  # type: ignore[arg-type] # what has it is the port
+    _check_function("chat", given)
+    from mnemon.adapters.chat.callable import CallableChat
+
+    timeout_s = settings.chat.timeout_ms / 1000
+    return steady(CallableChat(given, timeout_s), settings.chat)
+
+
+def open_chat(settings: Settings) -> SteadyChat | None:
+    """Return the language model that is configured, None where none is; nothing is asked yet.
+
+    Raises:
+        InvalidConfiguration: The model's name, the key, or the service's client is missing.
+    """
+    from mnemon.adapters.chat.configured import configured, steady
+
+    model = configured(settings.chat, os.environ)
+    return None if model is None else steady(model, settings.chat)
+
+
+def _metered(
+    model: SteadyChat, store: Store, clock: Clock, tokens: TokenCounter, settings: Settings
+) -> MeteredChats:
+    """Return a model whose calls are counted in the store, owner by owner."""
+    from mnemon.adapters.chat.metered import Limits, MeteredChats, Prices
+
+    own = settings.chat
+    return MeteredChats(
+        model,
+        store.usage,
+        clock,
+        tokens,
+        Limits(own.calls_per_hour, own.tokens_per_hour),
+        Prices(own.input_price, own.output_price),
+    )
 
 
 def open_embedder(settings: Settings) -> Embedder:

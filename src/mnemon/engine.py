@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mnemon.policies.merging import Verdict
     from mnemon.ports.arbitrator import Arbitrator
     from mnemon.ports.backups import Restored
+    from mnemon.ports.chat import ChatModel
     from mnemon.ports.cipher import Ciphers
     from mnemon.ports.clock import Clock
     from mnemon.ports.embedder import Embedder
@@ -59,6 +60,7 @@ class Mnemon(OwnerDoors):
         cipher: Ciphers | None = None,
         reranker: Reranker | Callable[[str, list[str]], Sequence[float]] | None = None,
         arbitrator: Arbitrator | Callable[[str, str], Verdict] | None = None,
+        chat: ChatModel | Callable[[list[dict[str, str]]], str] | None = None,
     ) -> Self:
         """Open a store; a new one is made where there is none.
 
@@ -81,6 +83,8 @@ class Mnemon(OwnerDoors):
             arbitrator: Tells what becomes of a memory that is near to a known one, where the
                 profile asks (`facts`): a port, or a function of both texts, the known one
                 first; None: both are kept.
+            chat: The language model: a port, or a function from messages, each with `role` and
+                `content`, to a text; None: by the configuration, where there may be none.
 
         Raises:
             InvalidConfiguration: A setting can't be taken.
@@ -102,6 +106,7 @@ class Mnemon(OwnerDoors):
                 ciphers=cipher,
                 reranker=reranker,
                 arbitrator=arbitrator,
+                chat=chat,
             )
         )
 
@@ -311,6 +316,8 @@ class Mnemon(OwnerDoors):
         """Write what waits, and let go of the store. Closing twice is no error."""
         self._parts.touches.close()
         self._parts.store.close()
+        if self._parts.chat is not None:
+            self._parts.chat.close()
 
     def __enter__(self) -> Self:
         """Return itself."""

@@ -15,6 +15,7 @@
     ├── StoreDamaged            restore a backup, or repair
     ├── StoreTooNew             upgrade Mnemon
     └── ServiceFailed           a model or embedding service; see `retryable`
+        └── LimitReached        an owner's calls or tokens of this hour are spent: wait
 
 No message holds the content of a memory, or a key.
 """
@@ -179,13 +180,42 @@ class ServiceFailed(MnemonError):
         service: Its name.
         status: What it answered, where it answered.
         retryable: Whether the same call may succeed later.
+        retry_after_s: In how many seconds, where that is known.
     """
 
     def __init__(
-        self, service: str, problem: str, *, status: int | None = None, retryable: bool = False
+        self,
+        service: str,
+        problem: str,
+        *,
+        status: int | None = None,
+        retryable: bool = False,
+        retry_after_s: float | None = None,
     ) -> None:
         """Say which service failed, and how."""
         super().__init__(f"{service}: {problem}")
         self.service = service
         self.status = status
         self.retryable = retryable
+        self.retry_after_s = retry_after_s
+
+
+class LimitReached(ServiceFailed):
+    """An owner has used up what a setting allows in an hour: the service was not asked.
+
+    Attributes:
+        setting: The setting's name.
+        limit: What it allows.
+    """
+
+    def __init__(self, service: str, setting: str, limit: int, retry_after_s: float) -> None:
+        """Name the setting, and say for how long that holds."""
+        super().__init__(
+            service,
+            f"the limit of this hour, {setting} = {limit}, is reached:"
+            f" again in {retry_after_s / 60:.0f} min",
+            retryable=True,
+            retry_after_s=retry_after_s,
+        )
+        self.setting = setting
+        self.limit = limit

@@ -328,7 +328,9 @@ def test_what_is_in_force_has_every_setting_with_its_origin() -> None:
         6,
         "environment MNEMON_RAG_LIMIT",
     )
-    assert rows["chat.model"].note == "not in effect yet"
+    assert {name: row.note for name, row in rows.items()} == {
+        name: setting.about.note for name, setting in ALL.items()
+    }
     assert rows["rag_threshold"].note == "companion only"
 
 

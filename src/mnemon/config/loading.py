@@ -30,6 +30,7 @@ _PROFILES = "profiles"
 _IN_PROFILE = 4  # memory, profiles, the name, the key
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _KEY_PATH = "encryption_key_path"
+_CHAT_KEY = "chat.api_key_file"
 _VARIABLES = {setting.variable: setting for setting in ALL.values()}
 _VARIABLES_TOO = {"MNEMON_MODEL": ALL["embedding.model"]}
 
@@ -108,6 +109,8 @@ def load(
     found |= _from_arguments(overrides or {})
     found["store"] = _store(found.get("store"))
     found[_KEY_PATH] = _key_path(found.get(_KEY_PATH), file)
+    if _CHAT_KEY in found:
+        found[_CHAT_KEY] = _beside(found[_CHAT_KEY], _CHAT_KEY, file)
     added = {
         name: OwnProfile(str(values.pop("base").value), _loaded({**found, **values}, file))
         for name, values in own.items()
@@ -283,8 +286,15 @@ def _key_path(found: _Found | None, file: Path | None) -> _Found:
     """Return where the master key is: apart from the store, wherever that is."""
     if found is None or not found.value:
         return _Found(str(user_folder() / str(ALL[_KEY_PATH].default)), "default")
+    return _beside(found, _KEY_PATH, file)
+
+
+def _beside(found: _Found, name: str, file: Path | None) -> _Found:
+    """Resolve a relative path against the folder of the configuration; an empty one stays."""
+    if not found.value:
+        return found
     folder = file.parent.absolute() if file is not None else user_folder()
-    return _Found(str(folder / file_path(found.value, _KEY_PATH, found.origin)), found.origin)
+    return _Found(str(folder / file_path(found.value, name, found.origin)), found.origin)
 
 
 def _against(file: Path, store: str, source: str) -> str:

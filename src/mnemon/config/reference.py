@@ -20,6 +20,7 @@ _HEAD = (
     "| setting | type | default | range | profile | what it is |\n"
     "|---|---|---|---|---|---|\n"
 )  # fmt: skip
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
 _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]*:[^/@\s]*(?=@)|(?<=[?&]password=)[^&\s]*")
 
 
@@ -43,7 +44,7 @@ class InForce:
 def in_force(loaded: Loaded) -> Iterator[InForce]:
     """Yield every setting with its value and where it came from, then those of own profiles."""
     for name, setting in ALL.items():
-        value = masked(loaded.value(name))
+        value = masked(loaded.value(name), name)
         yield InForce(name, value, loaded.origins[name], setting.about.note)
     for profile, own in loaded.own_profiles.items():
         yield InForce(f"profiles.{profile}.base", own.base, str(loaded.file), "")
@@ -54,8 +55,10 @@ def in_force(loaded: Loaded) -> Iterator[InForce]:
                 yield InForce(f"profiles.{profile}.{key}", value, origin, "")
 
 
-def masked(value: Scalar) -> Scalar:
-    """Hide the credentials of a URL."""
+def masked(value: Scalar, name: str = "") -> Scalar:
+    """Hide the credentials of a URL, and a key that stands where its variable's name should."""
+    if name.endswith("api_key_env") and value and not _VARIABLE.fullmatch(str(value)):
+        return "***"
     return _CREDENTIALS.sub("***", value) if isinstance(value, str) else value
 
 

@@ -83,14 +83,48 @@ class Chat:
 
     provider: str = scalar(
         "none",
-        "what answers",
-        choices=("none",),
-        later=("openai", "ollama", "anthropic"),
+        "what answers; `openai` is any service that speaks its protocol",
+        choices=("none", "openai", "ollama", "anthropic"),
     )
-    model: str = scalar("", "the model's name", note=NOT_YET)
-    base_url: str = scalar("", "where the service is", note=NOT_YET)
+    model: str = scalar("", "the model's name, as the service has it")
+    base_url: str = scalar(
+        "",
+        "where the service is",
+        default="OpenAI, Anthropic, or Ollama on this machine",
+    )
     api_key_env: str = scalar(
-        "OPENAI_API_KEY", "the environment variable that holds the key", note=NOT_YET
+        "OPENAI_API_KEY",
+        "the environment variable that holds the key; as it stands here, Anthropic's is"
+        " `ANTHROPIC_API_KEY`, and Ollama wants none",
+    )
+    api_key_file: str = scalar(
+        "",
+        "a file that holds the key, in the place of a variable; a relative path counts from the"
+        " folder of the configuration",
+    )
+    timeout_ms: int = scalar(
+        60_000, "how long to wait for a reply, or for the next piece of it", low=1, high=3_600_000
+    )
+    max_retries: int = scalar(2, "how often a call that failed is made again", low=0, high=20)
+    temperature: float = scalar(
+        -1.0, "how much is left to chance; under 0: as the service has it", low=-1.0, high=2.0
+    )
+    calls_at_once: int = scalar(4, "how many calls may be under way", low=1, high=256)
+    calls_per_hour: int = scalar(
+        0, "how many calls an owner has in an hour, failed ones too; 0: no limit",
+        low=0, high=1_000_000_000,
+    )  # fmt: skip
+    tokens_per_hour: int = scalar(
+        0, "how many tokens an owner has in an hour, asked and replied; 0: no limit",
+        low=0, high=1_000_000_000_000,
+    )  # fmt: skip
+    input_price: float = scalar(0.0, "what a million tokens asked cost", low=0.0, high=1_000_000.0)
+    output_price: float = scalar(
+        0.0, "what a million tokens replied cost", low=0.0, high=1_000_000.0
+    )
+    # What small models on one's own machine have room for without being told: a guess.
+    context_window: int = scalar(
+        8192, "how many tokens the model has room for; Ollama is told", low=512, high=100_000_000
     )
 
 

@@ -32,6 +32,7 @@ CODES: Mapping[type[errors.MnemonError], int] = {
     errors.ServiceFailed: 13,
     errors.OwnerErased: 15,
     errors.StoreReadOnly: 17,
+    errors.LimitReached: 18,
 }
 """Exit codes. Every error has its own, so that a script can tell them apart."""
 

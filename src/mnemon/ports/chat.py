@@ -106,3 +106,23 @@ class StreamingModel(ChatModel, Protocol):
             ServiceFailed: There is no reply, or it broke off: what came so far is not a reply.
         """
         ...
+
+
+class OwnersChat(Protocol):
+    """A language model as each owner may use it: counted, and within the owner's limits.
+
+    Attributes:
+        name: Service and model.
+    """
+
+    @property
+    def name(self) -> str:
+        """Service and model."""
+        ...
+
+    def of(self, owner_id: str) -> StreamingModel:
+        """Return the model for what is done for an owner.
+
+        Its calls raise `LimitReached` where the owner has used up what an hour allows.
+        """
+        ...

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from mnemon.config.loading import ALL
+
 
 def test_every_setting_is_shown_with_where_it_comes_from(
     mnemon: Any, monkeypatch: pytest.MonkeyPatch
@@ -20,7 +22,9 @@ def test_every_setting_is_shown_with_where_it_comes_from(
         "rag_limit": "environment MNEMON_RAG_LIMIT",
         "store": "argument",
     }
-    assert rows["chat.model"]["note"] == "not in effect yet"
+    assert {name: row["note"] for name, row in rows.items()} == {
+        name: setting.about.note for name, setting in ALL.items()
+    }
 
 
 def test_the_table_shows_the_same(mnemon: Any) -> None:

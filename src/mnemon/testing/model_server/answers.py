@@ -43,6 +43,7 @@ class Answer:
         message: What a failure says. As some services do, it repeats what was asked, and the key.
         code: What a failure is called.
         retry_after_s: After how many seconds a failure says to come back.
+        raw: What comes in the place of all that the protocol would say: one's own body.
         fault: What goes wrong on the way.
         delay_s: How long it takes before anything comes, in seconds.
         piece_delay_s: How long each piece of a stream takes besides.
@@ -59,6 +60,7 @@ class Answer:
     message: str = "it failed"
     code: str = ""
     retry_after_s: float | None = None
+    raw: str | None = None
     fault: Fault | None = None
     delay_s: float = 0.0
     piece_delay_s: float = 0.0

@@ -221,6 +221,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._break_off()
         elif answer.status != OK:
             self._fail(route, asked, answer)
+        elif answer.raw is not None:
+            self._send_plain(answer.raw.encode(), None, route.stream_type * asked.is_stream)
         elif asked.is_stream:
             self._stream(route, asked, answer)
         else:
@@ -242,10 +244,10 @@ class _Handler(BaseHTTPRequestHandler):
         self._begin(status, "application/json", {"Content-Length": str(len(body)), **(more or {})})
         self.wfile.write(body)
 
-    def _send_plain(self, body: bytes, fault: Fault | None) -> None:
+    def _send_plain(self, body: bytes, fault: Fault | None, kind: str = "") -> None:
         half = body[: len(body) // 2]
         sent = body if fault in {None, Fault.BROKEN} else half
-        self._begin(OK, "application/json", {"Content-Length": str(len(sent))})
+        self._begin(OK, kind or "application/json", {"Content-Length": str(len(sent))})
         self.wfile.write(half if fault else sent)
         if fault is Fault.BROKEN:
             self._break_off()

@@ -1,0 +1,149 @@
+"""A model as one owner may use it: counted, and within the limits of an hour."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from mnemon.adapters.chat.steady import SteadyChat, close_pieces
+from mnemon.errors import LimitReached
+from mnemon.ports.chat import Reply
+from mnemon.ports.usage import Spent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from datetime import datetime
+
+    from mnemon.ports.chat import ChatModel, Prompt
+    from mnemon.ports.clock import Clock
+    from mnemon.ports.tokens import TokenCounter
+    from mnemon.ports.usage import Usage
+
+_HOUR_S: Final = 3600
+_MILLION: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What an owner may spend in an hour; 0: as much as there is."""
+
+    calls: int = 0
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What a million tokens cost, in whatever money they are paid."""
+
+    input: float = 0.0
+    output: float = 0.0
+
+    def cost(self, spent: Spent) -> float:
+        """Return what was spent in money."""
+        cost = spent.input_tokens * self.input + spent.output_tokens * self.output
+        return cost / _MILLION
+
+
+class MeteredChats:
+    """A model as each owner may use it. Thread-safe.
+
+    Every try of a call counts, failed ones too, before it is made: a process that dies has still
+    counted it. Tokens are as the service counts them, and where it does not say, counted by us.
+    A call that begins under the limit of tokens may end over it.
+
+    Attributes:
+        name: Service and model.
+        prices: What its tokens cost.
+    """
+
+    def __init__(
+        self,
+        chat: SteadyChat,
+        usage: Usage,
+        clock: Clock,
+        tokens: TokenCounter,
+        limits: Limits | None = None,
+        prices: Prices | None = None,
+    ) -> None:
+        """Count there, by this clock, and hold these limits."""
+        self.name = chat.name
+        self.prices = prices or Prices()
+        self._chat = chat
+        self._usage = usage
+        self._clock = clock
+        self._tokens = tokens
+        self._limits = limits or Limits()
+        self._lock = threading.Lock()
+
+    def of(self, owner_id: str) -> SteadyChat:
+        """Return the model as one owner may use it."""
+        return self._chat.around(lambda model: _Metered(model, owner_id, self))
+
+    def close(self) -> None:
+        """End the connections, where the model holds any."""
+        self._chat.close()
+
+    def begin(self, owner_id: str, service: str, purpose: str) -> None:
+        """Count a call that is about to be made.
+
+        Raises:
+            LimitReached: The owner has none left this hour.
+        """
+        with self._lock:  # so that of several threads no two take the last call
+            now = self._clock.now()
+            self._check(owner_id, service, now)
+            self._usage.add(owner_id, purpose, Spent(calls=1), at=now)
+
+    def end(self, owner_id: str, prompt: Prompt, reply: Reply) -> None:
+        """Count the tokens of a call."""
+        asked = reply.input_tokens or self._counted(turn.content for turn in prompt.turns)
+        said = reply.output_tokens or self._counted([reply.text])
+        self._usage.add(owner_id, prompt.purpose, Spent(0, asked, said), at=self._clock.now())
+
+    def _check(self, owner_id: str, service: str, now: datetime) -> None:
+        if not (self._limits.calls or self._limits.tokens):
+            return
+        spent = list(self._usage.since(owner_id, now).values())
+        spent_of = {
+            "chat.calls_per_hour": (sum(each.calls for each in spent), self._limits.calls),
+            "chat.tokens_per_hour": (sum(each.tokens for each in spent), self._limits.tokens),
+        }
+        for setting, (used, limit) in spent_of.items():
+            if limit and used >= limit:
+                left_s = _HOUR_S - now.timestamp() % _HOUR_S
+                raise LimitReached(service, setting, limit, left_s)
+
+    def _counted(self, texts: Iterable[str]) -> int:
+        return sum(self._tokens.count(list(texts)))
+
+
+class _Metered:
+    """A model whose calls are counted for one owner."""
+
+    def __init__(self, model: ChatModel, owner_id: str, meter: MeteredChats) -> None:
+        self.name = model.name
+        self._model: Any = model
+        self._owner_id = owner_id
+        self._meter = meter
+        if hasattr(model, "stream"):
+            self.stream = self._stream
+
+    def complete(self, prompt: Prompt) -> Reply:
+        self._meter.begin(self._owner_id, self.name, prompt.purpose)
+        reply: Reply = self._model.complete(prompt)
+        self._meter.end(self._owner_id, prompt, reply)
+        return reply
+
+    def _stream(self, prompt: Prompt) -> Iterator[str | Reply]:
+        self._meter.begin(self._owner_id, self.name, prompt.purpose)
+        said = Reply("")
+        pieces = self._model.stream(prompt)
+        try:
+            for piece in pieces:
+                said = piece if isinstance(piece, Reply) else Reply(said.text + piece)
+                yield piece
+        finally:  # what came was paid for, though it broke off or nobody reads on
+            close_pieces(pieces)
+            if said.text:
+                self._meter.end(self._owner_id, prompt, said)

@@ -1,0 +1,468 @@
+"""The models of services, asked by their own clients, against a server that does as it is told."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from mnemon.adapters.chat import wire
+from mnemon.adapters.chat.anthropic import AnthropicChat
+from mnemon.adapters.chat.ollama import OllamaChat
+from mnemon.adapters.chat.openai import OpenAIChat
+from mnemon.adapters.chat.steady import Care, SteadyChat
+from mnemon.errors import ServiceFailed
+from mnemon.policies.retrying import Breaking, Retrying
+from mnemon.ports.chat import Prompt, Reply, Schema, Turn
+from mnemon.testing.model_server import (
+    Answer,
+    Asked,
+    Fault,
+    ModelServer,
+    Unreliable,
+    cut_off,
+    dropped,
+    fenced,
+    late,
+    malformed,
+    refused,
+    refusing_schemas,
+)
+
+KEY = "sk-very-secret-key"
+SAID = "the PIN of Alice is 4711"
+ASKED = Prompt((Turn("system", "Be brief."), Turn("user", SAID)), max_tokens=77)
+SCHEMA = Schema(
+    "facts",
+    {
+        "type": "object",
+        "properties": {"fact": {"type": "string"}},
+        "required": ["fact"],
+        "additionalProperties": False,
+    },
+)
+WITH_SCHEMA = Prompt(ASKED.turns, SCHEMA)
+
+Model = OpenAIChat | OllamaChat | AnthropicChat
+Ask = Callable[[Model, Prompt], Reply]
+
+
+def openai(server: ModelServer, **options: Any) -> OpenAIChat:
+    return OpenAIChat("m", api_key=KEY, base_url=server.openai_url, **options)
+
+
+def ollama(server: ModelServer, **options: Any) -> OllamaChat:
+    return OllamaChat("m", api_key=KEY, base_url=server.url, **options)
+
+
+def anthropic(server: ModelServer, **options: Any) -> AnthropicChat:
+    return AnthropicChat("m", api_key=KEY, base_url=server.url, **options)
+
+
+SERVICES: dict[str, Callable[..., Model]] = {
+    "openai": openai,
+    "ollama": ollama,
+    "anthropic": anthropic,
+}
+
+
+def whole(model: Model, prompt: Prompt) -> Reply:
+    return model.complete(prompt)
+
+
+def streamed(model: Model, prompt: Prompt) -> Reply:
+    *pieces, reply = model.stream(prompt)
+    assert isinstance(reply, Reply)
+    assert "".join(str(piece) for piece in pieces) == reply.text
+    return reply
+
+
+each_service = pytest.mark.parametrize("service", SERVICES)
+each_way = pytest.mark.parametrize("ask", [whole, streamed], ids=["whole", "streamed"])
+
+
+@contextmanager
+def asking(service: str, server: ModelServer, **options: Any) -> Iterator[Model]:
+    model = SERVICES[service](server, **{"timeout_s": 5.0, **options})
+    try:
+        yield model
+    finally:
+        model.close()
+
+
+@each_service
+@each_way
+def test_a_reply_comes_with_its_counts(service: str, ask: Ask) -> None:
+    answer = Answer("Quite so.", input_tokens=11, output_tokens=3)
+    with ModelServer([answer]) as server, asking(service, server) as model:
+        assert ask(model, ASKED) == Reply("Quite so.", 11, 3)
+    (asked,) = server.asked
+    assert asked.turns == ASKED.turns
+    assert (asked.model, asked.max_tokens, asked.temperature) == ("m", 77, None)
+    assert asked.key == KEY
+    assert model.name == f"{service}:m"
+
+
+@each_service
+@each_way
+def test_counts_that_are_not_told_are_none(service: str, ask: Ask) -> None:
+    answer = Answer("Yes", tells_tokens=False)
+    with ModelServer([answer]) as server, asking(service, server) as model:
+        assert ask(model, ASKED) == Reply("Yes")
+
+
+@each_service
+@each_way
+def test_the_service_is_told_the_schema(service: str, ask: Ask) -> None:
+    answers = [{"fact": "Alice has a PIN"}]
+    with ModelServer(answers) as server, asking(service, server) as model:
+        assert ask(model, WITH_SCHEMA).text == '{"fact": "Alice has a PIN"}'
+    schema = server.asked[0].schema
+    assert schema is not None
+    assert schema.json == SCHEMA.json
+    assert schema.name in {"facts", ""}
+    if service == "openai":
+        assert server.asked[0].body["response_format"]["json_schema"]["strict"] is True
+
+
+@each_service
+@each_way
+def test_a_service_that_refuses_schemas_is_asked_in_words_from_then_on(
+    service: str, ask: Ask
+) -> None:
+    rule = refusing_schemas(lambda _: fenced({"fact": "x"}))
+    with ModelServer(rule) as server, asking(service, server) as model:
+        assert "```json" in ask(model, WITH_SCHEMA).text
+        assert ask(model, WITH_SCHEMA).is_whole
+    assert [asked.schema is None for asked in server.asked] == [False, True, True]
+    assert server.asked[1].system.startswith("Be brief.\n\nReply with one JSON value")
+    assert '"additionalProperties": false' in server.asked[1].system
+
+
+@each_service
+def test_a_prompt_that_is_refused_is_no_reason_to_leave_schemas_out(service: str) -> None:
+    script: list[Any] = [refused(400, code="context_length_exceeded")] * 2 + [{"fact": "x"}]
+    with ModelServer(script) as server, asking(service, server) as model:
+        with pytest.raises(ServiceFailed) as caught:
+            model.complete(WITH_SCHEMA)
+        assert (caught.value.status, caught.value.retryable) == (400, False)
+        assert model.complete(WITH_SCHEMA).text == '{"fact": "x"}'
+    assert server.asked[2].schema is not None
+
+
+@each_service
+@each_way
+def test_a_reply_that_was_cut_is_not_whole(service: str, ask: Ask) -> None:
+    answers = [Answer("It was", is_whole=False)]
+    with ModelServer(answers) as server, asking(service, server) as model:
+        assert not ask(model, ASKED).is_whole
+
+
+@each_way
+@pytest.mark.parametrize(
+    ("service", "finish", "is_whole"),
+    [
+        ("openai", "content_filter", False),
+        ("openai", "eos", True),
+        ("anthropic", "refusal", False),
+        ("anthropic", "stop_sequence", True),
+    ],
+)
+def test_why_a_reply_ended_tells_whether_it_is_whole(
+    service: str, finish: str, ask: Ask, *, is_whole: bool
+) -> None:
+    answers = [Answer("It was", finish=finish)]
+    with ModelServer(answers) as server, asking(service, server) as model:
+        assert ask(model, ASKED).is_whole is is_whole
+
+
+@each_service
+@each_way
+def test_an_empty_reply_is_one(service: str, ask: Ask) -> None:
+    with ModelServer([""]) as server, asking(service, server) as model:
+        assert ask(model, ASKED).text == ""
+
+
+def test_a_stream_comes_in_pieces() -> None:
+    with ModelServer(lambda _: "one two three") as server:
+        for service in SERVICES:
+            with asking(service, server) as model:
+                assert list(model.stream(ASKED))[:-1] == ["one ", "two ", "three"]
+
+
+FAILURES: dict[str, tuple[Answer, int | None, bool, str]] = {
+    "500": (refused(500), 500, True, "failed (status 500)"),
+    "503": (refused(503), 503, True, "failed (status 503)"),
+    "529": (refused(529), 529, True, "is overloaded"),
+    "501": (refused(501), 501, False, "failed (status 501)"),
+    "429": (refused(429, retry_after_s=7), 429, True, "asks to wait"),
+    "401": (refused(401), 401, False, "refused the key"),
+    "404": (refused(404), 404, False, "has no such model"),
+    "400": (refused(400), 400, False, "refused what it was asked"),
+    "307": (refused(307), 307, False, "sent us elsewhere"),
+    "dropped": (dropped(), None, True, "can't be reached, or broke off"),
+    "cut off": (cut_off("one two three four"), None, True, "broke off"),
+    "malformed": (malformed("one two three four"), None, True, "can't be read"),
+    "early": (Answer("one two three four", fault=Fault.ENDED_EARLY), None, True, ""),
+    "late": (late("x", 60), None, True, "gave no answer within 0.15 s"),
+}
+
+
+@each_service
+@each_way
+@pytest.mark.parametrize("failure", FAILURES)
+def test_a_failure_is_told_without_content_and_key(
+    service: str, ask: Ask, failure: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    answer, status, retryable, words = FAILURES[failure]
+    timeout_s = 0.15 if failure == "late" else 5.0
+    caplog.set_level(logging.DEBUG)
+    with (
+        ModelServer(lambda _: answer) as server,
+        asking(service, server, timeout_s=timeout_s) as model,
+        pytest.raises(ServiceFailed) as caught,
+    ):
+        ask(model, ASKED)
+    error = caught.value
+    assert (error.status, error.retryable, error.service) == (status, retryable, f"{service}:m")
+    assert words in str(error)
+    assert error.__cause__ is None
+    assert error.__context__ is None
+    assert len(server.asked) == 1  # the clients' own retries are off
+    if failure == "429":
+        assert error.retry_after_s == 7
+    for text in (str(error), repr(error.args), caplog.text):
+        assert "4711" not in text
+        assert KEY not in text
+
+
+@each_service
+@each_way
+def test_nothing_of_a_call_that_goes_well_is_logged(
+    service: str, ask: Ask, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    with ModelServer(["the answer is 4712"]) as server, asking(service, server) as model:
+        ask(model, ASKED)
+    for word in ("4711", "4712", KEY):
+        assert word not in caplog.text
+
+
+@each_service
+def test_a_service_that_is_not_there_is_told_so(service: str) -> None:
+    with ModelServer() as server:
+        pass
+    with asking(service, server) as model, pytest.raises(ServiceFailed) as caught:
+        model.complete(ASKED)
+    assert caught.value.retryable
+
+
+@each_service
+def test_a_stream_is_read_as_long_as_it_comes(service: str) -> None:
+    """Each piece comes within the timeout, all of them together do not."""
+    answers = [Answer("word " * 12, piece_delay_s=0.03)]
+    with ModelServer(answers) as server, asking(service, server, timeout_s=0.25) as model:
+        assert streamed(model, ASKED).text == "word " * 12
+
+
+BODIES = [
+    "null", "[]", "3", '"text"', "{}", "[null]", '{"choices": 3}', '{"choices": [null]}',
+    '{"choices": [{"message": []}]}', '{"choices": [{"message": {"content": 7}}]}',
+    '{"message": null, "done": true}', '{"message": {"content": [1]}, "done": true}',
+    '{"content": null, "stop_reason": "end_turn"}', '{"content": [7], "usage": "many"}',
+    '{"error": "the PIN of Alice is 4711"}', "<html>the PIN of Alice is 4711</html>", "",
+]  # fmt: skip
+
+
+@each_service
+@each_way
+@pytest.mark.parametrize("frame", ["{}", "data: {}\n\n", "event: message_start\ndata: {}\n\n"])
+def test_a_body_that_is_nothing_of_the_kind_is_a_failure(
+    service: str, ask: Ask, frame: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    script = [Answer(raw=frame.replace("{}", body)) for body in BODIES]
+    with ModelServer(script) as server, asking(service, server) as model:
+        for body in BODIES:
+            with pytest.raises(ServiceFailed) as caught:
+                ask(model, ASKED)
+            assert caught.value.retryable, body
+            assert caught.value.__context__ is None
+            assert "4711" not in str(caught.value)
+    assert "4711" not in caplog.text
+
+
+class _Parts:
+    """The body of an answer, in parts."""
+
+    def __init__(self, parts: Iterator[bytes]) -> None:
+        self._parts = parts
+        self.is_closed = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self._parts
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def _bounded(kind: str, parts: Iterator[bytes], timeout_s: float) -> Any:
+    import httpx
+
+    hooks = wire.http_options(httpx, timeout_s)["event_hooks"]
+    request = httpx.Request("POST", "http://x")
+    response = httpx.Response(200, headers={"content-type": kind}, request=request)
+    response.stream = _Parts(parts)  # type: ignore[assignment] # as good as one
+    for hook in hooks["request"]:
+        hook(request)
+    for hook in hooks["response"]:
+        hook(response)
+    return response.stream
+
+
+def test_a_body_in_one_piece_has_its_time_in_all() -> None:
+    import httpx
+
+    def dripping() -> Iterator[bytes]:
+        while True:
+            time.sleep(0.01)
+            yield b" "
+
+    with pytest.raises(httpx.ReadTimeout):
+        list(_bounded("application/json", dripping(), 0.05))
+
+
+def test_a_body_without_end_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    import httpx
+
+    monkeypatch.setattr(wire, "MOST_BYTES", 1000)
+    with pytest.raises(httpx.ReadError):
+        list(_bounded("text/event-stream", iter([b"x" * 600] * 9), 5))
+
+
+@each_service
+def test_a_stream_that_nobody_reads_on_lets_go_of_its_connection(service: str) -> None:
+    with ModelServer(lambda _: "one two three") as server, asking(service, server) as model:
+        pieces = model.stream(ASKED)
+        assert next(pieces) == "one "
+        pieces.close()  # type: ignore[attr-defined] # it is a generator
+        assert streamed(model, ASKED).text == "one two three"
+
+
+@each_service
+def test_many_threads_may_ask_one_model(service: str) -> None:
+    said: list[str] = []
+
+    def echo(asked: Asked) -> str:
+        return asked.user
+
+    with ModelServer(echo) as server, asking(service, server) as model:
+
+        def ask(number: int) -> None:
+            said.append(model.complete(Prompt((Turn("user", str(number)),))).text)
+
+        threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert sorted(said) == [str(number) for number in range(8)]
+
+
+@each_service
+def test_after_closing_the_next_call_opens_anew(service: str) -> None:
+    with ModelServer(lambda _: "yes") as server, asking(service, server) as model:
+        assert model.complete(ASKED).text == "yes"
+        model.close()
+        model.close()
+        assert model.complete(ASKED).text == "yes"
+
+
+def test_what_is_set_is_sent() -> None:
+    with ModelServer(lambda _: "yes") as server:
+        for service in SERVICES:
+            with asking(service, server, temperature=0.5) as model:
+                model.complete(ASKED)
+        with asking("ollama", server, context_window=4096) as model:
+            model.complete(ASKED)
+    assert [asked.temperature for asked in server.asked] == [0.5, 0.5, 0.5, None]
+    assert server.asked[-1].body["options"]["num_ctx"] == 4096
+    assert "num_ctx" not in server.asked[1].body["options"]
+
+
+def test_the_environment_does_not_say_where_things_are_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with ModelServer() as elsewhere, ModelServer(lambda _: "yes") as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", elsewhere.openai_url)
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", elsewhere.url)
+        monkeypatch.setenv("OLLAMA_HOST", elsewhere.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-other")
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-other")
+        monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "sk-other")
+        for service in SERVICES:
+            with asking(service, server) as model:
+                assert model.complete(ASKED).text == "yes"
+    assert elsewhere.asked == ()
+    assert {asked.key for asked in server.asked} == {KEY}
+
+
+@each_service
+def test_retries_are_ours_and_bounded(service: str) -> None:
+    slept: list[float] = []
+    care = Care(retrying=Retrying(most=2), sleep=slept.append, chance=lambda: 0.5)
+    script = [refused(500), late("x", 60), "yes"]
+    with ModelServer(script) as server, asking(service, server, timeout_s=0.2) as model:
+        assert SteadyChat(model, care).complete(ASKED).text == "yes"
+        assert len(server.asked) == 3
+    assert slept == [0.25, 0.5]
+
+
+@each_service
+def test_a_service_that_keeps_failing_is_not_asked(service: str) -> None:
+    care = Care(retrying=Retrying(most=0), breaking=Breaking(failures=2))
+    with ModelServer(lambda _: refused(500)) as server, asking(service, server) as model:
+        steady = SteadyChat(model, care)
+        for _ in range(5):
+            with pytest.raises(ServiceFailed) as caught:
+                steady.complete(ASKED)
+            assert caught.value.retryable
+        assert len(server.asked) == 2
+
+
+def test_a_third_of_calls_failing_costs_retries_and_no_replies() -> None:
+    care = Care(
+        retrying=Retrying(most=20),
+        breaking=Breaking(failures=100),
+        sleep=lambda _seconds: None,
+    )
+    unreliable = Unreliable(lambda asked: f"You said {asked.user}", seed=3, delay_s=60)
+    with ModelServer(unreliable) as server, asking("openai", server, timeout_s=0.1) as model:
+        steady = SteadyChat(model, care)
+        prompts = [Prompt((Turn("user", str(number)),)) for number in range(30)]
+        replies = [steady.complete(prompt).text for prompt in prompts]
+    garbage = [reply for reply in replies if not reply.startswith("You said")]
+    assert len(garbage) < 10  # it is a reply: who reads it must notice
+    assert len(server.asked) > 30
+    assert unreliable.spoiled == len(server.asked) - 30 + len(garbage)
+
+
+def test_importing_mnemon_and_opening_without_a_model_imports_no_client() -> None:
+    code = (
+        "import sys, mnemon; from mnemon.bootstrap import open_chat\n"
+        "from mnemon.config import load\n"
+        "assert open_chat(load().settings) is None\n"
+        "print([name for name in ('openai', 'ollama', 'anthropic', 'httpx', 'httpx2', 'pydantic')"
+        " if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,155 @@
+"""What models are asked is counted by owner and hour, and within limits."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from mnemon import Mnemon
+from mnemon.adapters.chat.callable import CallableChat
+from mnemon.adapters.chat.metered import Limits, MeteredChats, Prices
+from mnemon.adapters.chat.steady import Care, SteadyChat
+from mnemon.errors import LimitReached, ServiceFailed
+from mnemon.policies.retrying import Retrying
+from mnemon.ports.chat import ChatModel, Prompt, Reply, Turn
+from mnemon.ports.usage import Spent, Usage
+from mnemon.testing.clock import SettableClock
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+
+NOON = datetime(2026, 5, 1, 12, 45, tzinfo=UTC)
+ASKED = Prompt((Turn("system", "Be brief."), Turn("user", "Hello there")), purpose="extraction")
+
+
+class Told:
+    """A model that says how many tokens there were, and fails as often as it is told to."""
+
+    name = "told"
+
+    def __init__(self, failures: int = 0) -> None:
+        self.failures = failures
+        self.calls = 0
+
+    def complete(self, prompt: Prompt) -> Reply:
+        del prompt
+        self.calls += 1
+        if self.calls <= self.failures:
+            raise ServiceFailed("told", "is down", retryable=True)
+        return Reply("one two", 100, 20)
+
+    def stream(self, prompt: Prompt) -> Iterator[str | Reply]:
+        reply = self.complete(prompt)
+        yield "one "
+        yield "two"
+        yield reply
+
+
+@pytest.fixture
+def clock() -> SettableClock:
+    return SettableClock(NOON)
+
+
+@pytest.fixture
+def usage(clock: SettableClock) -> Iterator[Usage]:
+    with Mnemon.open(
+        ":memory:", embedder=HashingEmbedder(64), tokens=WordCounter(), clock=clock
+    ) as engine:
+        for owner in ("alice", "bob"):
+            engine.remember("Likes tea", owner=owner)
+        yield engine._parts.store.usage
+
+
+def metered(
+    model: ChatModel, usage: Usage, clock: SettableClock, limits: Limits | None = None
+) -> MeteredChats:
+    care = Care(retrying=Retrying(most=2), sleep=lambda _seconds: None)
+    return MeteredChats(SteadyChat(model, care), usage, clock, WordCounter(), limits)
+
+
+def test_calls_and_tokens_are_counted_by_owner_and_purpose(
+    usage: Usage, clock: SettableClock
+) -> None:
+    chats = metered(Told(), usage, clock)
+    chats.of("alice").complete(ASKED)
+    chats.of("alice").complete(ASKED)
+    list(chats.of("alice").stream(ASKED))
+    chats.of("bob").complete(Prompt(ASKED.turns, purpose="summary"))
+    assert usage.since("alice", NOON) == {"extraction": Spent(3, 300, 60)}
+    assert usage.since("bob", NOON) == {"summary": Spent(1, 100, 20)}
+    assert chats.name == "told"
+
+
+def test_where_the_service_says_nothing_tokens_are_counted(
+    usage: Usage, clock: SettableClock
+) -> None:
+    chats = metered(CallableChat(lambda _: "one two three"), usage, clock)
+    chats.of("alice").complete(ASKED)
+    list(chats.of("alice").stream(ASKED))
+    assert usage.since("alice", NOON) == {"extraction": Spent(2, 10, 6)}
+
+
+def test_each_try_is_a_call(usage: Usage, clock: SettableClock) -> None:
+    metered(Told(failures=2), usage, clock).of("alice").complete(ASKED)
+    assert usage.since("alice", NOON) == {"extraction": Spent(3, 100, 20)}
+
+
+def test_a_stream_that_is_left_has_cost_what_came(usage: Usage, clock: SettableClock) -> None:
+    pieces = metered(Told(), usage, clock).of("alice").stream(ASKED)
+    assert next(pieces) == "one "
+    pieces.close()  # type: ignore[attr-defined] # it is a generator
+    assert usage.since("alice", NOON) == {"extraction": Spent(1, 5, 1)}
+
+
+def test_over_the_limit_of_calls_the_service_is_not_asked(
+    usage: Usage, clock: SettableClock
+) -> None:
+    model = Told()
+    chats = metered(model, usage, clock, Limits(calls=2))
+    chats.of("alice").complete(ASKED)
+    chats.of("alice").complete(ASKED)
+    with pytest.raises(LimitReached, match=r"calls_per_hour = 2, is reached: again in 15 min"):
+        chats.of("alice").complete(ASKED)
+    with pytest.raises(LimitReached) as caught:
+        next(chats.of("alice").stream(ASKED))
+    assert (caught.value.retryable, caught.value.retry_after_s) == (True, 15 * 60)
+    assert (caught.value.setting, caught.value.limit) == ("chat.calls_per_hour", 2)
+    assert model.calls == 2
+    chats.of("bob").complete(ASKED)  # another owner has their own
+    clock.advance(timedelta(minutes=15))
+    chats.of("alice").complete(ASKED)
+
+
+def test_over_the_limit_of_tokens_the_service_is_not_asked(
+    usage: Usage, clock: SettableClock
+) -> None:
+    chats = metered(Told(), usage, clock, Limits(tokens=121))
+    chats.of("alice").complete(ASKED)
+    chats.of("alice").complete(ASKED)
+    with pytest.raises(LimitReached, match=r"tokens_per_hour = 121"):
+        chats.of("alice").complete(ASKED)
+
+
+def test_of_several_threads_no_two_take_the_last_call(usage: Usage, clock: SettableClock) -> None:
+    chats = metered(Told(), usage, clock, Limits(calls=5))
+    refused: list[LimitReached] = []
+
+    def ask() -> None:
+        try:
+            chats.of("alice").complete(ASKED)
+        except LimitReached as error:
+            refused.append(error)
+
+    threads = [threading.Thread(target=ask) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(refused) == 7
+    assert usage.since("alice", NOON)["extraction"].calls == 5
+
+
+def test_tokens_have_a_price() -> None:
+    assert Prices(input=3.0, output=15.0).cost(Spent(7, 2_000_000, 100_000)) == 7.5
+    assert Prices().cost(Spent(7, 2_000_000, 100_000)) == 0

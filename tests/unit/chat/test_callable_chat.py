@@ -1,0 +1,81 @@
+"""A plain function as a language model."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from mnemon.adapters.chat.callable import CallableChat
+from mnemon.errors import ServiceFailed
+from mnemon.ports.chat import Prompt, Reply, Schema, Turn
+
+ASKED = Prompt((Turn("system", "Be brief."), Turn("user", "My PIN is 4711")))
+
+
+def echo(messages: list[dict[str, str]]) -> str:
+    return " / ".join(f"{message['role']}: {message['content']}" for message in messages)
+
+
+def test_a_function_is_given_messages_and_gives_a_text() -> None:
+    model = CallableChat(echo)
+    assert model.complete(ASKED) == Reply("system: Be brief. / user: My PIN is 4711")
+    assert model.name == f"{__name__}.echo"
+
+
+def test_a_schema_is_asked_for_in_words_where_the_system_speaks() -> None:
+    schema = Schema("facts", {"type": "object", "properties": {"fact": {"type": "string"}}})
+    asked = Prompt(ASKED.turns, schema)
+    said = CallableChat(echo).complete(asked).text
+    assert said.startswith("system: Be brief.\n\nReply with one JSON value and nothing else")
+    assert '{"fact": {"type": "string"}}' in said
+    alone = CallableChat(echo).complete(Prompt(ASKED.turns[1:], schema)).text
+    assert alone.startswith("system: Reply with one JSON value")
+
+
+def test_what_a_function_raises_is_told_without_its_words() -> None:
+    def wrong(messages: list[dict[str, str]]) -> str:
+        raise ValueError(messages[1]["content"])
+
+    with pytest.raises(ServiceFailed, match="raised ValueError") as caught:
+        CallableChat(wrong).complete(ASKED)
+    assert caught.value.retryable
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+    assert "4711" not in str(caught.value)
+
+
+def test_its_own_failures_pass_through() -> None:
+    failure = ServiceFailed("mine", "is tired")
+
+    def tired(messages: list[dict[str, str]]) -> str:
+        del messages
+        raise failure
+
+    with pytest.raises(ServiceFailed, match="mine: is tired"):
+        CallableChat(tired).complete(ASKED)
+
+
+def test_what_is_no_text_is_no_reply() -> None:
+    def number(messages: list[dict[str, str]]) -> str:
+        return len(messages)  # type: ignore[return-value] # what is tested
+
+    with pytest.raises(ServiceFailed, match="gave a int, not a text"):
+        CallableChat(number).complete(ASKED)
+
+
+def test_nobody_waits_longer_than_the_timeout() -> None:
+    done = threading.Event()
+
+    def slow(messages: list[dict[str, str]]) -> str:
+        done.wait(5)
+        return messages[0]["content"]
+
+    with pytest.raises(ServiceFailed, match=r"no answer within 0\.01 s") as caught:
+        CallableChat(slow, timeout_s=0.01).complete(ASKED)
+    assert caught.value.retryable
+    done.set()
+
+
+def test_an_empty_reply_streams_as_nothing_but_itself() -> None:
+    assert list(CallableChat(lambda _: "").stream(ASKED)) == [Reply("")]
