@@ -9,7 +9,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -316,7 +317,7 @@ class _Parts:
 def _bounded(kind: str, parts: Iterator[bytes], timeout_s: float) -> Any:
     import httpx
 
-    hooks = wire.http_options(httpx, timeout_s)["event_hooks"]
+    hooks = wire.http_options(httpx, "http://x", timeout_s)["event_hooks"]
     request = httpx.Request("POST", "http://x")
     response = httpx.Response(200, headers={"content-type": kind}, request=request)
     response.stream = _Parts(parts)  # type: ignore[assignment] # as good as one
@@ -412,6 +413,31 @@ def test_the_environment_does_not_say_where_things_are_sent(
                 assert model.complete(ASKED).text == "yes"
     assert elsewhere.asked == ()
     assert {asked.key for asked in server.asked} == {KEY}
+
+
+@each_service
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_what_is_asked_on_this_machine_goes_through_no_proxy(
+    service: str, host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ModelServer() as proxy, ModelServer(lambda _: "yes") as server:
+        for variable in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+            monkeypatch.setenv(variable, proxy.url)
+        for variable in ("NO_PROXY", "no_proxy"):
+            monkeypatch.delenv(variable, raising=False)
+        near = SimpleNamespace(
+            url=server.url.replace("127.0.0.1", host),
+            openai_url=server.openai_url.replace("127.0.0.1", host),
+        )
+        with asking(service, cast("ModelServer", near)) as model:
+            assert model.complete(ASKED).text == "yes"
+
+
+def test_another_machine_may_be_asked_through_a_proxy() -> None:
+    assert wire._unproxied("http://[::1]:80/v1") == {"all://[::1]": None}
+    assert wire._unproxied("http://localhost/v1") == {"all://localhost": None}
+    assert wire._unproxied("https://api.openai.com/v1") == {}
+    assert wire._unproxied("https://127.0.0.1.example.org") == {}
 
 
 @each_service

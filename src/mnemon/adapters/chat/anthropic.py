@@ -149,7 +149,8 @@ class AnthropicChat:
                 import anthropic
 
                 keep_quiet("anthropic", "anthropic._base_client")
-                options = http_options(http_library(anthropic.DefaultHttpxClient), self._timeout_s)
+                httpx = http_library(anthropic.DefaultHttpxClient)
+                options = http_options(httpx, self._base_url, self._timeout_s)
                 self._client = anthropic.Anthropic(
                     api_key=self._api_key,
                     base_url=self._base_url,

@@ -140,7 +140,7 @@ class OllamaChat:
 
                 keep_quiet("ollama")
                 key = {"Authorization": f"Bearer {self._api_key}"} if self._api_key else {}
-                options = http_options(httpx, self._timeout_s)
+                options = http_options(httpx, self._base_url, self._timeout_s)
                 self._client = ollama.Client(self._base_url, headers=key, **options)
             return self._client
 

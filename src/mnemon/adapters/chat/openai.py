@@ -145,7 +145,8 @@ class OpenAIChat:
                 import openai
 
                 keep_quiet("openai", "openai._base_client")
-                options = http_options(http_library(openai.DefaultHttpxClient), self._timeout_s)
+                httpx = http_library(openai.DefaultHttpxClient)
+                options = http_options(httpx, self._base_url, self._timeout_s)
                 self._client = openai.OpenAI(
                     api_key=self._api_key,
                     base_url=self._base_url,

@@ -8,7 +8,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from importlib.util import find_spec
+from ipaddress import ip_address
 from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit
 
 from mnemon.errors import InvalidConfiguration, ServiceFailed
 from mnemon.policies.retrying import asked_wait_s
@@ -152,14 +154,16 @@ def http_library(client: type) -> Any:
     return sys.modules[kind.__module__.partition(".")[0]]
 
 
-def http_options(httpx: Any, timeout_s: float) -> dict[str, Any]:
+def http_options(httpx: Any, url: str, timeout_s: float) -> dict[str, Any]:
     """Return what a client of HTTP is made with.
 
     Nothing is waited for longer than the timeout, no body in one piece takes longer in all or is
-    of unbounded length, and no redirect is followed: what is asked goes where it was meant to.
+    of unbounded length, no redirect is followed, and what is asked on this machine does not go
+    through the environment's proxy: what is asked goes where it was meant to.
 
     Args:
         httpx: The library, `httpx` or one with the same names.
+        url: Where the service is.
         timeout_s: For how long to wait, in seconds; a stream, for each piece of it.
     """
 
@@ -193,8 +197,20 @@ def http_options(httpx: Any, timeout_s: float) -> dict[str, Any]:
     return {
         "timeout": httpx.Timeout(timeout_s, connect=min(timeout_s, CONNECT_S)),
         "follow_redirects": False,
+        "mounts": _unproxied(url),
         "event_hooks": {"request": [begun], "response": [bounded]},
     }
+
+
+def _unproxied(url: str) -> dict[str, None]:
+    """Return what keeps a client from asking an address on this machine through a proxy."""
+    host = urlsplit(url).hostname or ""
+    try:
+        is_near = ip_address(host).is_loopback
+    except ValueError:
+        is_near = host == "localhost"
+    written = f"[{host}]" if ":" in host else host
+    return {f"all://{written}": None} if is_near else {}
 
 
 def headers() -> Mapping[str, str]:
