@@ -272,7 +272,7 @@ def test_the_same_words_said_twice_are_two_episodes(alice: OwnerMemory) -> None:
 
 def test_an_episode_whose_memory_was_superseded_says_so(alice: OwnerMemory) -> None:
     old = alice.learn("I live in Oslo. The view is great.", session="a")
-    new = alice.learn("I live in Bergen now.", session="b")
+    new = alice.learn("We have a house by the sea in Bergen, I live in it.", session="b")
     alice.supersede(old.memories[0].id, new.memories[0].id)
     found = {one.id: one for one in alice.recall("Where do I live? Oslo").memories}
     assert found[old.messages[0].id].changed_later

@@ -9,23 +9,39 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
+from mnemon.domain.memories import Origin
 from mnemon.policies.dedup import same_fact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from mnemon.domain.memories import Memory
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A memory that is to be stored, as far as merging looks at it."""
+    """A memory that is to be stored, as far as merging looks at it.
+
+    Attributes:
+        content: Its text.
+        kind: Its kind.
+        importance: 0..1.
+        tags: Its tags.
+        key: The name it is to have.
+        origin: Who says it.
+        said_at: When it was said, or was so; None: nobody knows.
+        ends: Whether it ends by itself.
+    """
 
     content: str
     kind: str
     importance: float
     tags: tuple[str, ...] = ()
     key: str | None = None
+    origin: Origin = Origin.USER
+    said_at: datetime | None = None
+    ends: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +82,17 @@ class Rewrite:
 
 @dataclass(frozen=True, slots=True)
 class Replace:
-    """It is stored, and the memory is superseded by it."""
+    """It is stored, and the memory is superseded by it.
+
+    Attributes:
+        id: The memory.
+        others: Further memories that are superseded by it too.
+        why: The reason, in a few words, without any content.
+    """
 
     id: str
+    others: tuple[str, ...] = ()
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +165,28 @@ class Merging(Protocol):
 
     def settle(self, candidate: Candidate, asked: Memory, verdict: Verdict) -> Decision:
         """Return what becomes of a candidate after `Ask`; never `Ask`."""
+        ...
+
+
+class Arbiter(Protocol):
+    """How a profile tells what a new memory restates or changes, with no model. Pure."""
+
+    def ways(self, candidate: Candidate) -> tuple[tuple[frozenset[str], ...], ...]:
+        """Return how to find, by keyword, what a candidate may restate or change.
+
+        Returns:
+            Ways to find it: for each, groups of terms, of each of which one stands in a text
+            that is meant. None for a candidate that changes nothing.
+        """
+        ...
+
+    def decide(self, candidate: Candidate, rivals: Sequence[Memory]) -> Decision:
+        """Return `Restate`, `Replace`, or `Insert` where in doubt.
+
+        Args:
+            candidate: What is to be stored.
+            rivals: Active memories without a key that were found so.
+        """
         ...
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mnemon.policies.judging import Judging
     from mnemon.policies.keeping import Keeping
     from mnemon.policies.learning import Learning
-    from mnemon.policies.merging import Merging
+    from mnemon.policies.merging import Arbiter, Merging
     from mnemon.policies.ranking.model import Ranking, Reranking
     from mnemon.policies.rendering.model import Rendering
 
@@ -34,6 +34,7 @@ class Profile:
         judging: What a text makes where it is not said.
         learning: What a conversation makes with no model.
         merging: What becomes of a memory that is like another.
+        arbiter: What a memory that is new says of those that are known; None: nothing.
         ranking: How results are ordered.
         forgetting: How memories fade.
         rendering: How they are shown to a model.
@@ -77,6 +78,7 @@ class Profile:
     standard_kinds: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     own_kinds: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     outside_kinds: Mapping[Origin, str] = field(default_factory=lambda: MappingProxyType({}))
+    arbiter: Arbiter | None = None
     keeping: Keeping | None = None
     chunk_sizes: Sizes = field(default_factory=Sizes)
     max_memory_chars: int = 8_000

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from mnemon.domain.memories import Origin
+from mnemon.policies.changing.arbiter import GrammarArbiter
 from mnemon.policies.forgetting import Ebbinghaus, Fading
 from mnemon.policies.judging import CueJudging
 from mnemon.policies.learning import SentencesLearned
@@ -61,6 +62,7 @@ def standard(
         judging=CueJudging(),
         learning=SentencesLearned(),
         merging=SameWords(),
+        arbiter=GrammarArbiter(),
         ranking=StandardRanking(),
         forgetting=Ebbinghaus(decay_factor, fadings),
         rendering=SectionedRendering(HEADINGS),

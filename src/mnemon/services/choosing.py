@@ -17,6 +17,7 @@ from mnemon.policies.ranking.selection import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from mnemon.policies.ranking.model import Scores
     from mnemon.ports.store import Snapshot
@@ -132,7 +133,7 @@ def choose(
     for row in np.flatnonzero(~allowed).tolist():
         choice.drop(row, "floor")
     choice.dropped.sort(key=lambda one: -one.score.total)
-    choice.chosen = _marked(snapshot, choice.chosen)
+    choice.chosen = _marked(snapshot, choice.chosen, request.scope.at)
     choice.chosen.sort(key=lambda result: result.kind not in profile.first_kinds)
     return choice
 
@@ -205,12 +206,16 @@ def _related(first: Memory | Message, second: Memory | Message) -> bool:
     return isinstance(memory, Memory) and any(each.id == message.id for each in memory.sources)
 
 
-def _marked(snapshot: Snapshot, chosen: list[Recalled]) -> list[Recalled]:
-    """Mark the episodes of which a memory was made that has been superseded since."""
+def _marked(snapshot: Snapshot, chosen: list[Recalled], at: datetime) -> list[Recalled]:
+    """Mark the episodes of which a memory was made that has been superseded, by that time."""
     derived = snapshot.derived([one.id for one in chosen if isinstance(one.record, Message)])
     changed = {
         message_id
         for message_id, memories in derived.items()
-        if any(memory.state is State.SUPERSEDED for memory in memories)
+        if any(_is_superseded(memory, at) for memory in memories)
     }
     return [replace(one, changed_later=True) if one.id in changed else one for one in chosen]
+
+
+def _is_superseded(memory: Memory, at: datetime) -> bool:
+    return memory.state is State.SUPERSEDED and memory.updated_at <= at

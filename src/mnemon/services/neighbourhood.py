@@ -10,16 +10,19 @@ from mnemon.domain.memories import Memory, Origin, State
 from mnemon.domain.recall import Scope
 from mnemon.policies.merging import Neighbour
 from mnemon.policies.ranking.selection import highest
+from mnemon.ports.columns import PART_BITS
 from mnemon.services.noted import NotedVectors
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
     from numpy.typing import NDArray
 
     from mnemon.ports.store import IndexEntry, Snapshot
     from mnemon.profiles.model import Profile
+
+    Ways = Sequence[tuple[frozenset[str], ...]]
 
 NEAR = 0.9
 """From which cosine two memories are linked as near. A guess: true restatements stand at 0.95
@@ -30,6 +33,15 @@ _NEIGHBOURS = 8
 those that have a key of their own, or are summaries, may not."""
 
 _LINKED = 3
+
+_RIVALS = 64
+"""How many memories, the shortest, are read for what a new one may restate or change: a guess.
+What states one plain thing is short; only where more sentences that are as short hold the same
+words is an old one missed, and stays."""
+
+_RIVAL_TERMS = 24
+"""The longest passage, in terms, that may state one plain thing: by far more than a sentence of
+`text.statements.reading.MAX_CHARS` has."""
 
 _DORMANT = frozenset({State.EXPIRED, State.FADED, State.EVICTED})
 
@@ -48,6 +60,8 @@ class Neighbourhood:
         self._entries: dict[str, IndexEntry] = {}
         self._vectors = NotedVectors()
         self._stored: dict[str, Memory] = {}
+        self._arbitrates = profile.arbiter is not None
+        self._by_term: dict[str, dict[str, None]] = {}
         self._last: tuple[IndexEntry, list[tuple[str, float]]] | None = None
 
     def note(self, memory: Memory, entry: IndexEntry | None) -> None:
@@ -57,6 +71,8 @@ class Neighbourhood:
         if entry is not None:
             self._entries[memory.id] = entry
             self._vectors.put(memory.id, _vectors_of(entry))
+            for term in _terms_of(entry) if self._arbitrates else ():
+                self._by_term.setdefault(term, {})[memory.id] = None
 
     def memory(self, id_: str) -> Memory:
         """Return a memory that was returned before, as it will be."""
@@ -96,12 +112,46 @@ class Neighbourhood:
                 return Neighbour(memory, similarity)
         return None
 
+    def rivals(self, ways: Ways) -> list[Memory]:
+        """Return short active memories without a key that hold such terms, the shortest of them.
+
+        Args:
+            ways: Groups of terms; of each group of one of the ways, one stands in each memory.
+        """
+        stored = [id_ for id_ in self._holding(ways) if id_ not in self._entries]
+        self._load(stored)
+        found = (self.memory(id_) for id_ in (*stored, *self._noted_holding(ways)))
+        return [memory for memory in found if self._may(memory, None)]
+
     def near(self, entry: IndexEntry) -> tuple[str, ...]:
         """Return the ids of the memories that a text is to be linked with, to be folded later."""
         if not self._folds:
             return ()
         found = (id_ for id_, similarity in self._neighbours(entry) if similarity >= NEAR)
         return tuple(found)[:_LINKED]
+
+    def _holding(self, ways: Ways) -> Sequence[str]:
+        terms = sorted({term for way in ways for group in way for term in group})
+        found = self._snapshot.postings(terms, self._scope)
+        place = {term: at for at, term in enumerate(terms)}
+        held = np.zeros((len(terms), len(found.passages)), dtype=np.bool_)
+        held[found.term, found.slot] = True
+        meant = np.zeros(len(found.passages), dtype=np.bool_)
+        for way in ways:
+            groups = [held[[place[term] for term in group]].any(axis=0) for group in way]
+            meant |= np.logical_and.reduce(groups)
+        rows = np.flatnonzero(meant & (found.lengths <= _RIVAL_TERMS))
+        numbers = found.passages[rows] >> PART_BITS
+        shortest = numbers[np.lexsort((-numbers, found.lengths[rows]))][:_RIVALS]
+        return self._snapshot.items(shortest).record_id if len(shortest) else ()
+
+    def _noted_holding(self, ways: Ways) -> list[str]:
+        found: dict[str, None] = {}
+        for way in ways:
+            groups = [_together(self._by_term.get(term, {}) for term in group) for group in way]
+            first, *rest = sorted(groups, key=len)
+            found |= {id_: None for id_ in first if all(id_ in group for group in rest)}
+        return list(found)[-_RIVALS:]
 
     def _may(self, memory: Memory, key: str | None) -> bool:
         ended = memory.expires_at is not None and memory.expires_at <= self._now
@@ -147,6 +197,14 @@ class Neighbourhood:
         ids = self._snapshot.items(numbers).record_id
         found_ids = zip(ids, least.tolist(), strict=True)
         return [(id_, near) for id_, near in found_ids if id_ not in self._entries]
+
+
+def _terms_of(entry: IndexEntry) -> Iterable[str]:
+    return entry.passages[0].terms if len(entry.passages) == 1 else ()
+
+
+def _together(ids: Iterable[dict[str, None]]) -> dict[str, None]:
+    return {id_: None for some in ids for id_ in some}
 
 
 def _vectors_of(entry: IndexEntry) -> list[NDArray[np.int8]]:

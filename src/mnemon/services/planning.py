@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from mnemon.domain.items import Trait
 from mnemon.domain.memories import Action, Event, Memory, State
 from mnemon.errors import Conflict
 from mnemon.policies.merging import (
@@ -158,14 +159,39 @@ class Planning:
             # It would get a key that is not its own, and be out of reach of whoever gave it.
             same = [one for one in same if one.key or not self._outranked(draft, one.id)]
         nearest = self._around.nearest(entry, draft.key) if merging.by_similarity else None
-        candidate = Candidate(draft.content, draft.kind, draft.weight, draft.tags, draft.key)
+        candidate = self._candidate(draft)
         decision = merging.decide(candidate, same, nearest)
+        if isinstance(decision, Insert):
+            decision = self._arbitrated(candidate, entry)
         if isinstance(decision, Ask):
             decision = self._answered(candidate, nearest)
         if isinstance(decision, Rewrite | Replace) and self._outranked(draft, decision.id):
             known = (one.id for one in same if one.state is State.ACTIVE)
             return Restate(decision.id) if decision.id in known else Insert()
         return decision
+
+    def _candidate(self, draft: Draft) -> Candidate:
+        # In which order the lines of a file were said is not known.
+        told_at = None if self._order.by == IMPORTED else self._order.now
+        return Candidate(
+            draft.content,
+            draft.kind,
+            draft.weight,
+            draft.tags,
+            draft.key,
+            origin=draft.origin,
+            said_at=draft.happened_at or told_at,
+            ends=draft.expires_at is not None,
+        )
+
+    def _arbitrated(self, candidate: Candidate, entry: IndexEntry) -> Decision:
+        """Return what becomes of what is new, by what it says of what is known."""
+        arbiter = self._order.profile.arbiter
+        if arbiter is None or entry.features.traits & Trait.SUSPICIOUS:
+            return Insert()
+        ways = arbiter.ways(candidate)
+        rivals = self._around.rivals(ways) if ways else []
+        return arbiter.decide(candidate, rivals) if rivals else Insert()
 
     def _outranked(self, draft: Draft, id_: str) -> bool:
         """Tell whether what is known is believed more than what would take its place."""
@@ -194,7 +220,8 @@ class Planning:
                 return self._around.memory(id_)
             case Replace(id_):
                 new = self._insert(draft)
-                self._retire(self._around.memory(id_), new, draft)
+                for old in (id_, *decision.others):
+                    self._retire(self._around.memory(old), new, draft, decision.why)
                 return new
             case _:
                 return self._insert(draft)
@@ -286,11 +313,12 @@ class Planning:
             self._step("amend", memory, Action.RESTATED, draft)
         return memory
 
-    def _retire(self, old: Memory, new: Memory, draft: Draft) -> None:
+    def _retire(self, old: Memory, new: Memory, draft: Draft, why: str) -> None:
         memory = replace(
             old, state=State.SUPERSEDED, superseded_by=new.id, updated_at=self._order.now
         )
-        self._step("amend", memory, Action.SUPERSEDED, draft, details={"by": new.id})
+        details = {"by": new.id, **({"why": why} if why else {})}
+        self._step("amend", memory, Action.SUPERSEDED, draft, details=details)
 
     def _step(
         self,

@@ -1,0 +1,80 @@
+"""What becomes of a new memory that may restate or change what is known."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mnemon.domain.memories import Memory, Origin
+from mnemon.policies.changing.relation import Finding, Relation, relation
+from mnemon.policies.merging import Candidate, Decision, Insert, Replace, Restate
+from mnemon.policies.trust import is_outranked
+from mnemon.text.statements import search_terms
+
+_SPEAKS = frozenset({Origin.USER, Origin.ASSISTANT, Origin.IMPORT})
+"""Whose sentences are about the owner's life. A document's "I" is anybody's, and what a summary
+says is said elsewhere."""
+
+_OWN_VOICE = frozenset({Origin.USER, Origin.IMPORT})
+_FIRST_PERSON = re.compile(r"\b(?:I|my|me|mein\w*|ich|mir|mich)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class GrammarArbiter:
+    """`standard`: what a sentence's grammar shows beyond doubt, nothing else."""
+
+    def ways(self, candidate: Candidate) -> tuple[tuple[frozenset[str], ...], ...]:
+        """Return how to find what a candidate may restate or change: see `search_terms`.
+
+        None for a candidate that has a key, which says for itself what it is about, or an end,
+        which makes it true for a time only; and for what is not said by or of the user.
+        """
+        if candidate.key is not None or candidate.ends or candidate.said_at is None:
+            return ()
+        is_of_another = _FIRST_PERSON.search(candidate.content) is not None
+        if candidate.origin not in _SPEAKS or (
+            is_of_another and candidate.origin not in _OWN_VOICE
+        ):
+            return ()
+        return search_terms(candidate.content)
+
+    def decide(self, candidate: Candidate, rivals: Sequence[Memory]) -> Decision:
+        """Return `Restate` for the oldest that it restates, `Replace` for all that it changes.
+
+        What is believed more, or was said later, is not changed by it. `Insert` where there is
+        neither.
+
+        Args:
+            candidate: What is to be stored.
+            rivals: Active memories without a key that may be about the same.
+        """
+        found = [(each, relation(each.content, candidate.content)) for each in _of_speakers(rivals)]
+        restated = [each for each, finding in found if finding.relation is Relation.RESTATED]
+        if restated:
+            return Restate(min(restated, key=_age).id)
+        changed = [
+            (each, finding)
+            for each, finding in found
+            if finding.relation is Relation.CHANGED and _may_change(each, candidate)
+        ]
+        return _replaced(sorted(changed, key=lambda one: _age(one[0]))) if changed else Insert()
+
+
+def _replaced(changed: Sequence[tuple[Memory, Finding]]) -> Replace:
+    (first, finding), *rest = changed
+    return Replace(first.id, tuple(each.id for each, _ in rest), finding.reason)
+
+
+def _of_speakers(rivals: Sequence[Memory]) -> list[Memory]:
+    return [each for each in rivals if each.origin in _SPEAKS]
+
+
+def _age(memory: Memory) -> tuple[object, str]:
+    return memory.created_at, memory.id
+
+
+def _may_change(known: Memory, candidate: Candidate) -> bool:
+    said = known.happened_at or known.created_at
+    is_later = candidate.said_at is not None and candidate.said_at >= said
+    return is_later and not is_outranked(candidate.origin, by=known.origin)

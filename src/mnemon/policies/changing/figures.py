@@ -1,0 +1,126 @@
+"""Comparing what has figures in it: ages, dates, times, measures, numbers and addresses."""
+
+from __future__ import annotations
+
+import re
+from types import MappingProxyType
+
+from mnemon.policies.changing.likeness import JOINING, Likeness, likeness, words_of
+from mnemon.policies.changing.times import is_moved, when
+from mnemon.text.lists import listed
+from mnemon.text.statements.numbers import AGE_STEP, number
+
+_AGE_STEP = 5
+"""As `numbers.AGE_STEP`, where it is not said that time has passed."""
+
+_MOST_YEARS = 120
+_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_PHONE = re.compile(r"[+(]?\d[\d ()/.-]{3,}\d")
+_HANDLE = re.compile(r"@?[\w.-]*\d*[\w.-]+")
+_OWN_DIGITS = 7
+_STREETS = MappingProxyType(
+    {"st": "street", "ave": "avenue", "rd": "road", "ln": "lane", "dr": "drive", "sq": "square"}
+)
+_PARTS_OF_HOUSES = listed("flat apartment apt room floor unit suite house")
+_OF_STREETS = listed("street avenue road lane drive square way court place close boulevard")
+_MEASURE = re.compile(r"(?P<sign>[€$£]?)(?P<number>\d+(?:,\d{3})*(?:\.\d+)?) ?(?P<unit>[\w%€$£ ]*)")
+_UNITS = MappingProxyType(
+    {"€": "euros", "$": "dollars", "£": "pounds", "euro": "euros", "eur": "euros",
+     "kilos": "kg", "kilograms": "kg", "kilo": "kg", "centimetres": "cm", "centimeters": "cm",
+     "pound": "pounds", "lbs": "pounds", "lb": "pounds"}
+)  # fmt: skip
+
+
+def compared_ages(old: str, new: str, *, marked: bool) -> Likeness:
+    """Compare ages; see `values.compare`."""
+    one, other = _years(old), _years(new)
+    if one is None or other is None:
+        return Likeness.UNSURE
+    older = 0 < other - one <= (AGE_STEP if marked else _AGE_STEP)
+    return likeness(same=one == other, other=older)
+
+
+def _years(text: str) -> int | None:
+    lower = text.casefold().removesuffix(" years old").removesuffix(" jahre alt")
+    years = number(lower)
+    return years if years is not None and 0 < years < _MOST_YEARS else None
+
+
+def compared_dates(old: str, new: str) -> Likeness:
+    """Compare dates; see `values.compare`."""
+    one, other = when(old), when(new)
+    if one is None or other is None or None in {one.day, other.day, one.month, other.month}:
+        return Likeness.UNSURE
+    same = (one.day, one.month) == (other.day, other.month)
+    dated = one.year in {None, other.year} or other.year is None
+    return likeness(same=same and one.year == other.year, other=not same or not dated)
+
+
+def compared_times(old: str, new: str, *, marked: bool) -> Likeness:
+    """Compare times; see `values.compare`."""
+    one, other = when(old), when(new)
+    if one is None or other is None:
+        return Likeness.UNSURE
+    if one.recurs or other.recurs:
+        return likeness(same=one == other, other=marked and is_moved(one, other))
+    return likeness(same=one == other, other=is_moved(one, other))
+
+
+def compared_contacts(old: str, new: str) -> Likeness:
+    """Compare contacts; see `values.compare`."""
+    if _EMAIL.fullmatch(old) and _EMAIL.fullmatch(new):
+        return likeness(same=old.lower() == new.lower(), other=old.lower() != new.lower())
+    if _PHONE.fullmatch(old) and _PHONE.fullmatch(new):
+        one, other = re.sub(r"\D", "", old), re.sub(r"\D", "", new)
+        other_end = one[-_OWN_DIGITS:] != other[-_OWN_DIGITS:]
+        return likeness(same=one == other, other=other_end)
+    if old.isdigit() and new.isdigit():
+        return likeness(same=old == new, other=True)
+    if old.startswith("@") and new.startswith("@") and _HANDLE.fullmatch(old):
+        return likeness(same=old == new, other=old.casefold() != new.casefold())
+    return Likeness.UNSURE
+
+
+def compared_addresses(old: str, new: str) -> Likeness:
+    """Compare addresses; see `values.compare`."""
+    one, other = _address_words(old), _address_words(new)
+    if one is None or other is None:
+        return Likeness.UNSURE
+    if one == other:
+        return Likeness.SAME
+    numbers = _numbers(one) & _numbers(other)
+    names = (set(one) & set(other)) - _OF_STREETS - numbers
+    is_elsewhere = not numbers and not names
+    return likeness(same=False, other=is_elsewhere)
+
+
+def _numbers(words: list[str]) -> set[str]:
+    return {word for word in words if word[0].isdigit()}
+
+
+def _address_words(text: str) -> list[str] | None:
+    words = [
+        _STREETS.get(word, word) for word in words_of(text.replace(",", " ").replace(".", " "))
+    ]
+    named = [word for word in words if not word[0].isdigit() and len(word) > 1]
+    if not named or not _numbers(words) or set(words) & (JOINING | _PARTS_OF_HOUSES):
+        return None
+    return words if any(word[0].isupper() for word in text.split()) else None
+
+
+def compared_measures(old: str, new: str) -> Likeness:
+    """Compare measures; see `values.compare`."""
+    one, other = _measured(old), _measured(new)
+    if one is None or other is None or one[1] != other[1]:
+        return Likeness.UNSURE
+    return likeness(same=one == other, other=one[0] != other[0])
+
+
+def _measured(text: str) -> tuple[float, str] | None:
+    match = _MEASURE.fullmatch(text)
+    if match is None:
+        return None
+    unit = f"{match['sign']}{match['unit'].strip()}".casefold()
+    first, blank, rest = unit.partition(" ")
+    number = float(match["number"].replace(",", ""))
+    return number, f"{_UNITS.get(first, first)}{blank}{rest.replace('per ', 'a ')}"

@@ -1,0 +1,92 @@
+"""Comparing names: of places, organisations, schools, people."""
+
+from __future__ import annotations
+
+from mnemon.policies.changing.likeness import JOINING, Likeness, likeness, words_of
+from mnemon.policies.changing.people import another_full_name, another_person, is_person
+from mnemon.text.lists import listed
+from mnemon.text.statements.places import are_apart, is_same_place, place
+from mnemon.text.statements.vocabulary import NO_PERSONS, ORGANISATIONS
+
+_CONNECTING = listed("of the for & de du la für der die das des am")
+_SEVERAL = 2
+
+
+def compared_places(old: str, new: str) -> Likeness:
+    """Compare places; see `values.compare`."""
+    one, other = place(_bare(old)), place(_bare(new))
+    if one is None or other is None:
+        is_name = _bare(old)[:1].isupper() and "," not in old and not set(words_of(old)) & JOINING
+        return likeness(same=is_name and words_of(old) == words_of(new), other=False)
+    return likeness(same=is_same_place(one, other), other=are_apart(one, other))
+
+
+def _bare(name: str) -> str:
+    """Return a place's name without the region after it, where it is known to lie there."""
+    city, comma, region = name.partition(", ")
+    if not comma:
+        return name
+    inner, outer = place(city), place(region)
+    lies_there = inner is not None and outer is not None and not are_apart(inner, outer)
+    return city if lies_there else name
+
+
+def compared_organisations(old: str, new: str) -> Likeness:
+    """Compare organisations; see `values.compare`."""
+    if not (_is_organisation(old) and _is_organisation(new)):
+        return Likeness.UNSURE
+    one, other = words_of(old), words_of(new)
+    return likeness(same=old.casefold() == new.casefold() or one == other, other=_apart(one, other))
+
+
+def compared_schools(old: str, new: str) -> Likeness:
+    """Compare schools; see `values.compare`."""
+    if not (_is_named(old) and _is_named(new)):
+        return Likeness.UNSURE
+    one, other = words_of(old), words_of(new)
+    return likeness(same=one == other, other=_apart(one, other))
+
+
+def _apart(one: list[str], other: list[str]) -> bool:
+    """Tell whether two names of organisations share nothing, be it as initials or as parts."""
+    shares = set(one) & set(other) - _CONNECTING
+    of_one = any({" ".join(one), " ".join(other)} <= group for group in ORGANISATIONS)
+    return not (shares or of_one or _abbreviates(one, other) or _abbreviates(other, one))
+
+
+def _abbreviates(short: list[str], long: list[str]) -> bool:
+    if len(short) != 1 or len(long) < _SEVERAL:
+        return False
+    initials = "".join(word[0] for word in long)
+    without = "".join(word[0] for word in long if word not in _CONNECTING)
+    return short[0] in {initials, without} or any(word.startswith(short[0]) for word in long)
+
+
+def _is_organisation(text: str) -> bool:
+    return _is_named(text) and place(text) is None
+
+
+def _is_named(text: str) -> bool:
+    words = text.removeprefix("the ").split()
+    is_name = bool(words) and words[0][0].isupper() and "," not in text
+    return (
+        is_name
+        and all(word[0].isupper() or word[0].isdigit() or word in _CONNECTING for word in words)
+        and not NO_PERSONS & set(words_of(text))
+    )
+
+
+def compared_people(old: str, new: str) -> Likeness:
+    """Compare people; see `values.compare`."""
+    if not (is_person(old) and is_person(new)):
+        return Likeness.UNSURE
+    return likeness(same=words_of(old) == words_of(new), other=another_person(old, new))
+
+
+def compared_full_names(old: str, new: str, *, marked: bool) -> Likeness:
+    """Compare full names; see `values.compare`."""
+    if not (is_person(old) and is_person(new)):
+        return Likeness.UNSURE
+    return likeness(
+        same=words_of(old) == words_of(new), other=another_full_name(old, new, marked=marked)
+    )

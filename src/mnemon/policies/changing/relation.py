@@ -1,0 +1,153 @@
+"""How a new sentence stands to an old one."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from enum import StrEnum
+
+from mnemon.policies.changing.likeness import Likeness
+from mnemon.policies.changing.values import compare, is_former, is_value
+from mnemon.text.normal import content_key
+from mnemon.text.statements import Mark, Statement, ended, read
+
+_WORD = re.compile(r"\w+")
+
+
+class Relation(StrEnum):
+    """What becomes of an old sentence where a new one is told."""
+
+    RESTATED = "restated"
+    """The new one says just what the old one says."""
+    CHANGED = "changed"
+    """The old one does not hold any more: the new one says what holds now."""
+    DOUBTFUL = "doubtful"
+    """Neither can be told: both stay."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A relation, and why.
+
+    Attributes:
+        relation: How the new sentence stands to the old one.
+        reason: Why, in a few words, without any of their content.
+    """
+
+    relation: Relation
+    reason: str
+
+
+def relation(old: str, new: str) -> Finding:
+    """Return how a new sentence stands to an old one, said before.
+
+    Both are taken to be said by the same person. "changed" is only said where the grammar of
+    both leaves no other reading that is known of; a text that can't be read whole is doubtful.
+    """
+    if content_key(old) == content_key(new):
+        return Finding(Relation.RESTATED, "the same words")
+    found = _found(old, new)
+    if found.relation is Relation.CHANGED and _bag(old) == _bag(new):
+        return Finding(Relation.DOUBTFUL, "the same words in another order")
+    return found
+
+
+def _found(old: str, new: str) -> Finding:
+    over = ended(new)
+    if over:
+        return _over(old, over)
+    known, told = _statements(old), _statements(new)
+    if not known or not told:
+        return Finding(Relation.DOUBTFUL, f"the {'new' if known else 'old'} one is not understood")
+    pairs = [(one, other) for one in known for other in told if _is_about_same(one, other)]
+    if not pairs:
+        return Finding(Relation.DOUBTFUL, "another subject or attribute")
+    found = [_compared(one, other) for one, other in pairs]
+    return min(found, key=lambda one: _ORDER.index(one.relation))
+
+
+_ORDER = (Relation.CHANGED, Relation.RESTATED, Relation.DOUBTFUL)
+
+
+def _bag(text: str) -> Counter[str]:
+    return Counter(_WORD.findall(text.casefold()))
+
+
+def _statements(text: str) -> list[Statement]:
+    return [each for each in read(text) if _has_value(each)]
+
+
+def _has_value(statement: Statement) -> bool:
+    from_itself = statement.former is not None and statement.former == statement.value
+    return is_value(statement.kind, statement.value, _detail(statement)) and not from_itself
+
+
+def _detail(statement: Statement) -> str:
+    return statement.attribute.partition(": ")[2]
+
+
+def _is_about_same(old: Statement, new: Statement) -> bool:
+    return (old.subject, old.attribute) == (new.subject, new.attribute)
+
+
+def _over(old: str, over: tuple[str, ...]) -> Finding:
+    """Return how a sentence that says that something is over stands to an old one."""
+    if any(content_key(old) == content_key(past) for past in over):
+        return Finding(Relation.CHANGED, "what it says is over")
+    known = _statements(old)
+    for past in over:
+        for one in known:
+            for other in _statements(past):
+                if _is_about_same(one, other) and _likeness(one, other) is Likeness.SAME:
+                    return Finding(Relation.CHANGED, "what it states is over")
+    return Finding(Relation.DOUBTFUL, "it is not this that is over")
+
+
+def _likeness(old: Statement, new: Statement) -> Likeness:
+    marked = bool(new.marks & {Mark.NOW, Mark.CORRECTED})
+    return compare(new.kind, old.value, new.value, marked=marked, detail=_detail(new))
+
+
+def _compared(old: Statement, new: Statement) -> Finding:
+    likeness = _likeness(old, new)
+    if new.former is not None:
+        return _replaced(old, new, likeness)
+    if likeness is Likeness.SAME:
+        return _with_same_value(old, new)
+    if likeness is Likeness.UNSURE:
+        return Finding(Relation.DOUBTFUL, "both values may be true")
+    doubt = _why_not(old, new)
+    if doubt is None:
+        return Finding(Relation.CHANGED, "another value of the same attribute")
+    return Finding(Relation.DOUBTFUL, doubt)
+
+
+def _with_same_value(old: Statement, new: Statement) -> Finding:
+    if new.says_more or old.is_event != new.is_event:
+        return Finding(Relation.DOUBTFUL, "one says how it became so, or since when")
+    return Finding(Relation.RESTATED, "the same value")
+
+
+def _replaced(old: Statement, new: Statement, likeness: Likeness) -> Finding:
+    """Return how a sentence that names the value there was before stands to an old one."""
+    if not is_former(old.kind, old.value, new.former or "", _detail(new)):
+        return Finding(Relation.DOUBTFUL, "it is not this value that was replaced")
+    if likeness is Likeness.SAME:
+        return Finding(Relation.DOUBTFUL, "the value is the same")
+    return Finding(Relation.CHANGED, "it names the value that it replaces")
+
+
+def _why_not(old: Statement, new: Statement) -> str | None:
+    """Return why another value does not mean that the old one has gone; None: it does."""
+    if Mark.STILL in new.marks or new.says_more:
+        return "it says that it has long been so"
+    if new.fixed and Mark.CORRECTED not in new.marks:
+        return "it never changes"
+    if new.marks & {Mark.NOW, Mark.CORRECTED}:
+        return None
+    if old.weak or new.weak or old.is_event:
+        return "it may be so for a time only"
+    if not new.alone:
+        return "there may be several"
+    return "it may be said of another" if old.how != new.how else None

@@ -1,0 +1,324 @@
+"""Reading statements out of sentences."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from pkgutil import iter_modules
+
+from mnemon.text import statements
+from mnemon.text.analysis import terms
+from mnemon.text.sentences import sentences
+from mnemon.text.statements.language import Attribute, Grammar, Mark
+from mnemon.text.statements.numbers import AGE_STEP, names_of, number
+
+MAX_CHARS = 160
+"""A longer sentence says more than one plain thing. A guess."""
+
+_OPENINGS = 3
+"""How many words of introduction are taken off, at most: "Oh, by the way, actually, …"."""
+
+_QUOTES = str.maketrans({"’": "'", "‘": "'", "´": "'", "`": "'", "‑": "-", "–": "-"})
+_NO_STATEMENT = re.compile(r'[?"“”„«»;:()\[\]{}<>|\n…]|\.\.')
+_CLOCK = re.compile(r"(?<=\d):(?=\d)")
+_NOT_NOW = re.compile(
+    r"\b(?:for|until|till|right|by|up to|just|since) now\b|(?<!from )\bnow (?:and|that|on)\b",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[\w'’-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What a sentence says, where it says one plain thing.
+
+    Attributes:
+        subject: Who or what it is about, in lower case; "user" for the user.
+        attribute: What is said of it.
+        kind: The kind of its value.
+        value: The value, as it stands.
+        former: The value that it had before, where that is said.
+        how: The way of saying it, where that may matter.
+        marks: How it stands to what was said before.
+        weak: Whether it may be so for a time only.
+        is_event: Whether it says that something became so.
+        says_more: Whether it says more than the value.
+        alone: Whether another value by itself means that it has changed.
+        fixed: Whether it never changes, so that another value must be a correction.
+        anchors: Words of which one stands in each sentence that says the attribute.
+    """
+
+    subject: str
+    attribute: str
+    kind: str
+    value: str
+    former: str | None = None
+    how: str | None = None
+    marks: frozenset[Mark] = frozenset()
+    weak: bool = False
+    is_event: bool = False
+    says_more: bool = False
+    alone: bool = True
+    fixed: bool = False
+    anchors: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A sentence without what stands around a statement."""
+
+    text: str
+    marks: frozenset[Mark]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    """A sentence that says an attribute."""
+
+    regex: re.Pattern[str]
+    attribute: Attribute
+    weak: bool = False
+    is_event: bool = False
+
+
+def read(text: str) -> tuple[Statement, ...]:
+    """Return what a text may state: one plain thing, by each pattern that matches all of it.
+
+    Empty for what is more than one sentence, asks, quotes, is not sure, speaks of another time,
+    or says what nothing is known of.
+    """
+    return tuple(found for grammar in grammars() for found in _read(text, grammar))
+
+
+def ended(text: str) -> tuple[str, ...]:
+    """Return sentences that were true before, where a text says that something is over.
+
+    "I no longer live in Oslo" gives "I live in Oslo". Of several, all are ways to say the same.
+    """
+    return tuple(found for grammar in grammars() for found in _ended(text, grammar))
+
+
+def search_terms(text: str) -> tuple[tuple[frozenset[str], ...], ...]:
+    """Return how to find what a text may restate or change, by keyword.
+
+    Returns:
+        Ways to find it: for each, groups of terms, of each of which one stands in a text that
+        is meant. None for a text that states nothing.
+    """
+    before = ended(text)
+    stated = [*read(text), *(each for past in before for each in read(past))]
+    ways = dict.fromkeys(_way(each) for each in stated)
+    ways |= dict.fromkeys(tuple(frozenset({term}) for term in terms(past)) for past in before)
+    return tuple(way for way in ways if way)
+
+
+def _way(statement: Statement) -> tuple[frozenset[str], ...]:
+    subject = () if statement.subject in {"user", "we"} else terms(statement.subject)
+    groups = [frozenset({term}) for term in subject]
+    words = statement.anchors | (_ages(statement.value) if statement.kind == "age" else set())
+    anchors = frozenset(term for word in words for term in terms(word))
+    return (*groups, anchors) if anchors else tuple(groups)
+
+
+def _ages(value: str) -> set[str]:
+    """Return the words and figures of an age and of those shortly before it."""
+    years = number(value)
+    if years is None:
+        return set()
+    return {"age", *(word for age in range(years - AGE_STEP, years + 1) for word in names_of(age))}
+
+
+@lru_cache(maxsize=1)
+def grammars() -> tuple[Grammar, ...]:
+    """Return the grammars of every language there is a file for, by code."""
+    names = (module.name for module in iter_modules(statements.__path__))
+    modules = (import_module(f"{statements.__name__}.{name}") for name in names)
+    values = (getattr(module, "GRAMMAR", None) for module in modules)
+    return tuple(sorted((v for v in values if isinstance(v, Grammar)), key=lambda v: v.language))
+
+
+def _read(text: str, grammar: Grammar) -> Iterator[Statement]:
+    prepared = _prepared(text, grammar)
+    if prepared is None or _blocked(prepared.text, grammar):
+        return
+    for pattern in _patterns(grammar.language):
+        match = pattern.regex.fullmatch(prepared.text)
+        if match is not None:
+            yield from _stated(match, pattern, prepared.marks, grammar)
+
+
+def _ended(text: str, grammar: Grammar) -> Iterator[str]:
+    prepared = _prepared(text, grammar)
+    if prepared is None or Mark.STILL in prepared.marks:
+        return
+    for regex, pasts in _endings(grammar.language):
+        if match := regex.fullmatch(prepared.text):
+            said = [
+                past.format(**match.groupdict(), **forms)
+                for forms in _forms(match["v"])
+                for past in pasts
+            ]
+            yield from dict.fromkeys(said)
+
+
+def _prepared(text: str, grammar: Grammar) -> _Prepared | None:
+    """Return a sentence in plain spelling, without introduction, end and marking words."""
+    if len(text) > MAX_CHARS or _NOT_NOW.search(text) or len(sentences(text)) != 1:
+        return None
+    plain = unicodedata.normalize("NFC", text).translate(_QUOTES).strip().rstrip(".!").strip()
+    marks: set[Mark] = set()
+    for regex, mark in _openings(grammar.language) * _OPENINGS:
+        if (match := regex.match(plain)) and match.end() < len(plain):
+            plain = plain[match.end() :]
+            marks |= {mark} if mark else set()
+    if _NO_STATEMENT.search(_CLOCK.sub("", plain)):
+        return None
+    plain = _begun(plain, grammar)
+    for regex, spelling in _spellings(grammar.language):
+        plain = regex.sub(spelling, plain)
+    for regex, found in _adverbs(grammar.language):
+        plain, times = regex.subn("", plain)
+        marks |= {found} if times else set()
+    return _Prepared(" ".join(plain.split()).rstrip(","), frozenset(marks))
+
+
+def _begun(plain: str, grammar: Grammar) -> str:
+    """Return a sentence whose first word is in lower case where it is no name, but for "I"."""
+    first, blank, rest = plain.partition(" ")
+    if first in {"i", "I"} or first.startswith(("i'", "I'")):
+        return f"I{first[1:]}{blank}{rest}"
+    lower = first.lower()
+    return f"{lower}{blank}{rest}" if first.capitalize() in grammar.no_names else plain
+
+
+def _blocked(plain: str, grammar: Grammar) -> bool:
+    return any(word in grammar.blocked for word in _WORD.findall(plain))
+
+
+def _stated(
+    match: re.Match[str], pattern: _Pattern, marks: frozenset[Mark], grammar: Grammar
+) -> Iterator[Statement]:
+    attribute, groups = pattern.attribute, match.groupdict()
+    subject = _subject(groups.get("s") or "", grammar)
+    if subject is None:
+        return
+    detail = grammar.same.get((groups.get("a") or "").lower(), (groups.get("a") or "").lower())
+    yield Statement(
+        subject=subject,
+        attribute=f"{attribute.name}: {detail}" if detail else attribute.name,
+        kind=attribute.value,
+        value=match["v"],
+        former=groups.get("w"),
+        how=groups.get("how"),
+        marks=marks | {Mark.NOW} if pattern.is_event else marks,
+        weak=pattern.weak,
+        is_event=pattern.is_event,
+        says_more=bool(groups.get("more")),
+        alone=attribute.alone and _is_alone(subject, attribute, grammar),
+        fixed=attribute.fixed,
+        anchors=attribute.anchors | frozenset(detail.split()),
+    )
+
+
+def _subject(name: str, grammar: Grammar) -> str | None:
+    """Return who is meant, in one spelling; None where it is no name after all."""
+    if name.split(" ", maxsplit=1)[0] in grammar.no_names and name != "I":
+        return None
+    lower = name.lower()
+    if lower in grammar.user:
+        return "user"
+    if lower in grammar.ours:
+        return "we"
+    return lower.removesuffix("'s").removesuffix("'")
+
+
+def _is_alone(subject: str, attribute: Attribute, grammar: Grammar) -> bool:
+    words = subject.split(" ")
+    if attribute.by_thing:
+        return words[0] in grammar.determiners and _is_one_thing(words, grammar)
+    is_relation = words[0] in grammar.mine and words[-1] in grammar.several
+    return not is_relation or words[1] in grammar.superlatives
+
+
+_BARE = len(("the", "meeting"))
+
+
+def _is_one_thing(words: list[str], grammar: Grammar) -> bool:
+    """Tell whether a named thing takes place once, and there is no other of that name."""
+    at = next((at for at, word in enumerate(words) if word in grammar.joining), len(words))
+    head = words[at - 1]
+    told_apart = at > _BARE or at < len(words) or words[0] in grammar.determined
+    return head in grammar.one_off and (head not in grammar.named_once or told_apart)
+
+
+def _forms(verb: str) -> Iterator[dict[str, str]]:
+    """Yield forms of a verb with what follows it: in the third person, and without -ing.
+
+    What the verb was without -ing is guessed: a wrong guess is a sentence that nobody has said.
+    """
+    first, blank, rest = verb.partition(" ")
+    stem = first.removesuffix("ing")
+    doubled = _DOUBLED.match(stem)
+    for base in (stem, f"{stem}e", *([doubled[1]] if doubled else [])):
+        yield {"third": f"{_third(first)}{blank}{rest}", "base": f"{base}{blank}{rest}",
+               "base_third": f"{_third(base)}{blank}{rest}"}  # fmt: skip
+
+
+def _third(verb: str) -> str:
+    if verb.endswith("y") and verb[-2:-1] not in set("aeiou"):
+        return f"{verb[:-1]}ies"
+    return f"{verb}es" if verb.endswith(("s", "sh", "ch", "x", "o")) else f"{verb}s"
+
+
+_DOUBLED = re.compile(r"(.*[^aeiou][aeiou]([bdgmnprt]))\2$")
+
+
+def _compiled(pattern: str, grammar: Grammar) -> re.Pattern[str]:
+    for slot, regex in grammar.slots.items():
+        pattern = pattern.replace(f"{{{slot}}}", regex)
+    return re.compile(pattern.replace("{V}", "(?P<v>.+?)").replace("{W}", "(?P<w>.+?)"))
+
+
+def _grammar(language: str) -> Grammar:
+    return next(grammar for grammar in grammars() if grammar.language == language)
+
+
+@lru_cache(maxsize=8)
+def _patterns(language: str) -> tuple[_Pattern, ...]:
+    grammar = _grammar(language)
+    return tuple(
+        _Pattern(_compiled(pattern, grammar), attribute, weak=weak, is_event=is_event)
+        for attribute in grammar.attributes
+        for patterns, weak, is_event in (
+            (attribute.says, False, False),
+            (attribute.weak, True, False),
+            (attribute.becomes, False, True),
+        )
+        for pattern in patterns
+    )
+
+
+@lru_cache(maxsize=8)
+def _endings(language: str) -> tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]:
+    return tuple((re.compile(regex), pasts) for regex, pasts in _grammar(language).endings)
+
+
+@lru_cache(maxsize=8)
+def _openings(language: str) -> tuple[tuple[re.Pattern[str], Mark | None], ...]:
+    openings = _grammar(language).openings
+    return tuple((re.compile(regex, re.IGNORECASE), mark) for regex, mark in openings)
+
+
+@lru_cache(maxsize=8)
+def _spellings(language: str) -> tuple[tuple[re.Pattern[str], str], ...]:
+    return tuple((re.compile(regex), new) for regex, new in _grammar(language).spelled)
+
+
+@lru_cache(maxsize=8)
+def _adverbs(language: str) -> tuple[tuple[re.Pattern[str], Mark], ...]:
+    adverbs = _grammar(language).adverbs
+    return tuple((re.compile(rf"(?<![\w-]){regex}(?![\w-]),?"), mark) for regex, mark in adverbs)

@@ -1,0 +1,132 @@
+"""The arbiter of `standard` on its labelled pairs, and on what swaps make of them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemon.policies.changing import Relation, relation
+from mnemon.policies.changing.likeness import Likeness
+from mnemon.policies.changing.values import KINDS, compare
+from mnemon.testing.changes import Change, Label, load_changes
+from mnemon.testing.pairs import load_pairs
+from mnemon.testing.swaps import KINDS as SWAP_KINDS
+from mnemon.testing.swaps import swaps
+from mnemon.text.statements import read
+from mnemon.text.statements.reading import grammars
+
+PAIRS = load_changes()
+TEXTS = sorted({text for pair in PAIRS for text in (pair.old, pair.new)})
+
+ANOTHER_VALUE = frozenset(
+    {"antonym", "date", "decimal", "month", "name", "number", "time", "weekday"}
+)
+"""Swaps that give an attribute another value, which is just what a change is."""
+
+
+def _of(label: Label) -> list[Change]:
+    return [pair for pair in PAIRS if pair.label is label]
+
+
+def test_there_are_enough_pairs_of_each_label() -> None:
+    assert len(PAIRS) >= 200
+    assert len({(pair.old, pair.new) for pair in PAIRS}) == len(PAIRS)
+    assert min(len(_of(label)) for label in Label) >= 30
+
+
+@pytest.mark.parametrize("label", Label)
+def test_no_pair_is_called_changed_or_restated_that_is_not(label: Label) -> None:
+    for pair in _of(label):
+        found = relation(pair.old, pair.new).relation
+        assert found is Relation.DOUBTFUL or found.value == label.value, pair
+        if label in {Label.BOTH_TRUE, Label.UNRELATED}:
+            assert relation(pair.new, pair.old).relation is Relation.DOUBTFUL, pair
+
+
+def test_most_changes_and_restatements_are_found() -> None:
+    for label, relation_ in ((Label.CHANGED, "changed"), (Label.RESTATED, "restated")):
+        pairs = _of(label)
+        found = [pair for pair in pairs if relation(pair.old, pair.new).relation == relation_]
+        assert len(found) >= 0.95 * len(pairs)
+
+
+def test_the_pairs_of_two_facts_are_restated_by_none_and_those_of_one_by_all() -> None:
+    for pair in load_pairs():
+        assert (relation(pair.a, pair.b).relation is Relation.RESTATED) == pair.same
+        assert (relation(pair.b, pair.a).relation is Relation.RESTATED) == pair.same
+
+
+@pytest.mark.parametrize("kind", sorted(set(SWAP_KINDS) - ANOTHER_VALUE))
+def test_a_swap_that_gives_no_other_value_is_no_change(kind: str) -> None:
+    for text in (*TEXTS, *(text for pair in load_pairs() for text in (pair.a, pair.b))):
+        for swap in swaps(text):
+            if swap.kind == kind and "no longer" not in swap.changed:
+                assert relation(text, swap.changed).relation is not Relation.CHANGED, swap
+
+
+@pytest.mark.parametrize("kind", sorted(set(SWAP_KINDS) - ANOTHER_VALUE - {"tense", "possessive"}))
+def test_what_changed_is_no_change_once_it_is_swapped(kind: str) -> None:
+    for pair in _of(Label.CHANGED):
+        for swap in swaps(pair.new):
+            if swap.kind == kind:
+                assert relation(pair.old, swap.changed).relation is not Relation.CHANGED, swap
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "{}?",
+        "Tom says: {}",
+        'She asked "{}"',
+        "If {}",
+        "Maybe {}",
+        "I dreamed that {}",
+        "I think {}",
+        "{} But only on weekends.",
+        "{} Or so I thought.",
+        "Is it true that {}",
+        "My brother: {}",
+        "Not true: {}",
+    ],
+)
+def test_what_is_not_plainly_told_changes_nothing(told: str) -> None:
+    for pair in PAIRS:
+        new = told.format(pair.new.rstrip(".") if told.startswith("{}?") else pair.new)
+        assert relation(pair.old, new).relation is not Relation.CHANGED, pair
+
+
+@given(text=st.sampled_from(TEXTS), mark=st.sampled_from(["", ".", "!", " ", "  "]))
+def test_the_same_words_are_never_a_change(text: str, mark: str) -> None:
+    assert relation(text, text.rstrip(".!") + mark).relation is Relation.RESTATED
+
+
+@given(one=st.sampled_from(TEXTS), other=st.sampled_from(TEXTS))
+def test_another_subject_is_never_changed(one: str, other: str) -> None:
+    subjects = [{each.subject for each in read(text)} for text in (one, other)]
+    if all(subjects) and subjects[0].isdisjoint(subjects[1]):
+        assert relation(one, other).relation is Relation.DOUBTFUL
+        assert relation(other, one).relation is Relation.DOUBTFUL
+
+
+@given(old=st.text(max_size=60), new=st.text(max_size=60))
+def test_any_text_is_taken(old: str, new: str) -> None:
+    assert relation(old, new).relation in Relation
+
+
+@given(
+    kind=st.sampled_from(sorted(KINDS)),
+    old=st.text(max_size=20),
+    new=st.text(max_size=20),
+    marked=st.booleans(),
+)
+def test_any_value_is_taken_and_never_other_than_itself(
+    kind: str, old: str, new: str, *, marked: bool
+) -> None:
+    assert compare(kind, old, new, marked=marked) in Likeness
+    assert compare(kind, old, old, marked=marked) is not Likeness.OTHER
+
+
+def test_every_kind_of_value_that_a_grammar_names_can_be_compared() -> None:
+    for grammar in grammars():
+        assert {attribute.value for attribute in grammar.attributes} <= KINDS
