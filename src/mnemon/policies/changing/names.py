@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from mnemon.policies.changing.likeness import JOINING, Likeness, likeness, words_of
-from mnemon.policies.changing.people import another_full_name, another_person, is_person
+from mnemon.policies.changing.people import (
+    another_full_name,
+    another_person,
+    is_person,
+    is_told_apart,
+)
 from mnemon.text.lists import listed
 from mnemon.text.statements.places import are_apart, is_same_place, place
 from mnemon.text.statements.vocabulary import NO_PERSONS, ORGANISATIONS
 
 _CONNECTING = listed("of the for & de du la für der die das des am")
 _SEVERAL = 2
+_PARTS = listed(
+    """
+    department faculty institute office division team lab laboratory centre center branch campus
+    headquarters store shop clinic ward library unit section chair group agency plant factory
+    """
+)
+"""What an organisation has, or may be called by those who work there."""
 
 
 def compared_places(old: str, new: str) -> Likeness:
@@ -72,15 +84,22 @@ def _is_named(text: str) -> bool:
     return (
         is_name
         and all(word[0].isupper() or word[0].isdigit() or word in _CONNECTING for word in words)
-        and not NO_PERSONS & set(words_of(text))
+        and not (NO_PERSONS | _PARTS) & set(words_of(text))
     )
 
 
-def compared_people(old: str, new: str) -> Likeness:
-    """Compare people; see `values.compare`."""
+def compared_people(old: str, new: str, *, marked: bool) -> Likeness:
+    """Compare people by their names; see `values.compare`."""
     if not (is_person(old) and is_person(new)):
         return Likeness.UNSURE
-    return likeness(same=words_of(old) == words_of(new), other=another_person(old, new))
+    another = another_person(old, new) and (marked or (is_told_apart(old) and is_told_apart(new)))
+    return likeness(same=words_of(old) == words_of(new), other=another)
+
+
+def compared_nicknames(old: str, new: str, *, marked: bool) -> Likeness:
+    """Compare what somebody wants to be called; see `values.compare`."""
+    del marked
+    return compared_people(old, new, marked=True)
 
 
 def compared_full_names(old: str, new: str, *, marked: bool) -> Likeness:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from mnemon.text.lists import listed
+from mnemon.text.statements.kinds import FIRST_NAMES
 from mnemon.text.statements.vocabulary import NO_PERSONS, SHORT_NAMES
 
 _NAME = re.compile(r"(?:[A-ZÀ-ÖØ-Þ][\w'’.-]*|von|van|de|der|den|la|bin|al)")
@@ -37,6 +38,11 @@ def another_person(old: str, new: str) -> bool:
     return all(first != second and not _may_be_short(first, second) for first, second in pairs)
 
 
+def is_told_apart(name: str) -> bool:
+    """Tell whether it is known of a name which part of one it is: with a title, a first name."""
+    return _is_titled(name) or _parts(name)[0] in FIRST_NAMES
+
+
 def another_full_name(old: str, new: str, *, marked: bool) -> bool:
     """Tell whether somebody has another name than before: with one part of it the same.
 
@@ -47,7 +53,9 @@ def another_full_name(old: str, new: str, *, marked: bool) -> bool:
     if one <= other or other <= one:
         return False
     if marked:
-        return len(_parts(old)) == len(_parts(new))
+        pairs = zip(_parts(old), _parts(new), strict=False)
+        is_short = any(a != b and _may_be_short(a, b) for a, b in pairs)
+        return len(_parts(old)) == len(_parts(new)) and not is_short
     return len(_parts(old)) == len(_parts(new)) > 1 and bool(one & other)
 
 

@@ -55,8 +55,8 @@ def relation(old: str, new: str) -> Finding:
 
 def _found(old: str, new: str) -> Finding:
     over = ended(new)
-    if over:
-        return _over(old, over)
+    if over and _is_over(old, over):
+        return Finding(Relation.CHANGED, "what it says is over")
     known, told = _statements(old), _statements(new)
     if not known or not told:
         return Finding(Relation.DOUBTFUL, f"the {'new' if known else 'old'} one is not understood")
@@ -91,17 +91,16 @@ def _is_about_same(old: Statement, new: Statement) -> bool:
     return (old.subject, old.attribute) == (new.subject, new.attribute)
 
 
-def _over(old: str, over: tuple[str, ...]) -> Finding:
-    """Return how a sentence that says that something is over stands to an old one."""
+def _is_over(old: str, over: tuple[str, ...]) -> bool:
+    """Tell whether an old sentence says what is over."""
     if any(content_key(old) == content_key(past) for past in over):
-        return Finding(Relation.CHANGED, "what it says is over")
-    known = _statements(old)
-    for past in over:
-        for one in known:
-            for other in _statements(past):
-                if _is_about_same(one, other) and _likeness(one, other) is Likeness.SAME:
-                    return Finding(Relation.CHANGED, "what it states is over")
-    return Finding(Relation.DOUBTFUL, "it is not this that is over")
+        return True
+    pasts = [each for past in over for each in _statements(past)]
+    pairs = ((one, other) for one in _statements(old) for other in pasts)
+    return any(
+        _is_about_same(one, other) and _likeness(one, other) is Likeness.SAME
+        for one, other in pairs
+    )
 
 
 def _likeness(old: Statement, new: Statement) -> Likeness:

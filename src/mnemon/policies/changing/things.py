@@ -6,6 +6,7 @@ import re
 
 from mnemon.policies.changing.likeness import JOINING, Likeness, likeness, words_of
 from mnemon.text.lists import listed
+from mnemon.text.statements.kinds import EXCLUSIVE, NAMED
 from mnemon.text.statements.vocabulary import BROAD, COLOURS, MAKES, OCCUPATIONS, SHADES
 
 _TIMES = listed("morning afternoon evening night day week month year time")
@@ -50,16 +51,32 @@ _CHOICE = re.compile(r"(?P<best>[\w -]+?) (?:to|over) (?P<rest>[\w -]+)")
 
 
 def compared_things(old: str, new: str) -> Likeness:
-    """Compare things; see `values.compare`."""
+    """Compare things where it is said that something has changed; see `values.compare`."""
     if not (_is_thing(old) and _is_thing(new)):
         return Likeness.UNSURE
     one, other = words_of(old), words_of(new)
-    if one == other:
-        return Likeness.SAME
+    return likeness(same=one == other, other=_are_disjoint(one, other))
+
+
+def compared_best(old: str, new: str, *, detail: str, marked: bool) -> Likeness:
+    """Compare what somebody likes best of something; see `values.compare`.
+
+    Where it is not said that it has changed, one may be a kind of the other ("pasta", "lasagne"),
+    unless both are of a list of which none is, or are names of what has no parts.
+    """
+    found = compared_things(old, new)
+    if marked or found is not Likeness.OTHER:
+        return found
+    words = detail.split()
+    is_apart = any({old.casefold(), new.casefold()} <= kinds for kinds in EXCLUSIVE)
+    are_names = bool(words) and words[-1] in NAMED and old[:1].isupper() and new[:1].isupper()
+    return likeness(same=False, other=is_apart or are_names)
+
+
+def _are_disjoint(one: list[str], other: list[str]) -> bool:
     shared = {word.rstrip("s") for word in one} & {word.rstrip("s") for word in other}
     within = "".join(one) in "".join(other) or "".join(other) in "".join(one)
-    broad = BROAD & {*one, *other}
-    return likeness(same=False, other=not (shared or within or broad))
+    return not (shared or within or BROAD & {*one, *other})
 
 
 def _is_thing(text: str) -> bool:

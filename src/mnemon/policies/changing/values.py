@@ -17,12 +17,14 @@ from mnemon.policies.changing.figures import (
 from mnemon.policies.changing.likeness import Likeness, words_of
 from mnemon.policies.changing.names import (
     compared_full_names,
+    compared_nicknames,
     compared_organisations,
     compared_people,
     compared_places,
     compared_schools,
 )
 from mnemon.policies.changing.things import (
+    compared_best,
     compared_choices,
     compared_colours,
     compared_company,
@@ -53,7 +55,6 @@ _PLAIN: Mapping[str, Callable[[str, str], Likeness]] = MappingProxyType(
         "occupation": compared_occupations,
         "thing": compared_things,
         "date": compared_dates,
-        "person": compared_people,
         "marriage": compared_marriages,
         "contact": compared_contacts,
         "address": compared_addresses,
@@ -69,6 +70,8 @@ _MARKED: Mapping[str, _Marked] = MappingProxyType(
         "age": compared_ages,
         "when": compared_times,
         "full name": compared_full_names,
+        "person": compared_people,
+        "nickname": compared_nicknames,
         "diet": compared_diets,
         "choice": compared_choices,
     }
@@ -92,14 +95,19 @@ def compare(kind: str, old: str, new: str, *, marked: bool, detail: str = "") ->
     """
     if not _NEGATIONS.isdisjoint(words_of(f"{old} {new}")):
         return Likeness.UNSURE
+    if kind == _BEST and detail.endswith(_COLOUR):
+        return compared_colours(old, new)
+    if kind == _BEST and detail.endswith(_CITY):
+        return compared_places(old, new)
     if kind == _BEST:
-        kind = "color" if detail.endswith(_COLOUR) else "thing"
+        return compared_best(old, new, detail=detail, marked=marked)
     if kind in _MARKED:
         return _MARKED[kind](old, new, marked=marked)
     return _PLAIN[kind](old, new)
 
 
 _COLOUR = (" color", "lieblingsfarbe")
+_CITY = (" city", " country", "lieblingsstadt", "lieblingsland")
 
 
 def is_value(kind: str, text: str, detail: str = "") -> bool:

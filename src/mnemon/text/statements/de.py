@@ -68,7 +68,7 @@ _ATTRIBUTES = (
     ),
     Attribute(
         name="nickname",
-        value="person",
+        value="nickname",
         says=("nenn(?: (?P<s>mich)|e mich) {V}",),
         anchors=listed("nenn nenne"),
     ),

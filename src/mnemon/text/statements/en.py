@@ -81,7 +81,7 @@ GRAMMAR = Grammar(
         (r"(?:just )?to let you know,? ", None),
     ),
     adverbs=(
-        (r"(?:from now on|now|nowadays)", Mark.NOW),
+        (r"(?:from now on|now|nowadays|these days)", Mark.NOW),
         (rf"(?:just|recently|finally|officially)(?= (?:{_DONE}))", Mark.NOW),
         (r"actually", Mark.CORRECTED),
         (r"still", Mark.STILL),
@@ -96,7 +96,7 @@ GRAMMAR = Grammar(
         until till except almost nearly about around roughly approximately never ever only half
         or but than whether currently soon later eventually originally formerly previously dream
         wish wishes imagine pretend supposedly apparently allegedly reportedly considering let's
-        weekend weekends weekdays summer winter spring autumn fall during each alternate rarely
+        weekend weekends weekdays during each alternate rarely
         seldom occasionally
         """
     ),

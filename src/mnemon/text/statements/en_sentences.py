@@ -53,7 +53,7 @@ SLOTS = MappingProxyType(
         "rose": "(?:gone up|went up|increased|rose|risen|dropped|went down|gone down|changed)",
         "moved": (
             "(?:(?:has been|has|got|is) (?:moved|rescheduled|postponed|shifted|changed|pushed"
-            "|delayed|brought)(?: back| forward)?|moved)"
+            "|delayed|brought|extended)(?: back| forward)?|moved)"
         ),
     }
 )
@@ -134,7 +134,7 @@ _UNIVERSITY = Attribute(
 )
 _MAJOR = Attribute(
     name="major",
-    value="thing",
+    value="best",
     says=("{P} major is {V}",),
     becomes=(
         "{I} {have}(?:changed|switched) my major to {V}",
@@ -181,7 +181,7 @@ _NAMES = (
     ),
     Attribute(
         name="nickname",
-        value="person",
+        value="nickname",
         says=(
             "(?P<s>)call me {V}",
             "{P} nickname is {V}",

@@ -79,11 +79,11 @@ OCCUPATIONS = tuple(
     dentist, zahnarzt, zahnärztin
     vet, veterinarian, tierarzt, tierärztin
     pharmacist, apotheker, apothekerin
-    teacher, schoolteacher, maths teacher, primary school teacher, lehrer, lehrerin, tutor
+    teacher, schoolteacher, maths teacher, primary school teacher, lehrer, lehrerin
     software engineer, software developer, programmer, web developer, developer, engineer, \
 data engineer, backend developer, frontend developer, programmierer, programmiererin, \
-data scientist, data analyst, analyst, devops engineer, mechanical engineer, civil engineer, \
-ingenieur, ingenieurin, product manager, project manager, manager, team lead, engineering manager
+data scientist, data analyst, devops engineer, mechanical engineer, civil engineer, \
+ingenieur, ingenieurin
     plumber, klempner
     electrician, elektriker
     carpenter, joiner, tischler, tischlerin, schreiner
@@ -93,9 +93,9 @@ ingenieur, ingenieurin, product manager, project manager, manager, team lead, en
     lawyer, solicitor, barrister, attorney, anwalt, anwältin
     accountant, bookkeeper, buchhalter, buchhalterin
     pilot, co-pilot
-    bus driver, taxi driver, truck driver, lorry driver, driver, busfahrer, busfahrerin
+    bus driver, taxi driver, truck driver, lorry driver, busfahrer, busfahrerin
     librarian, bibliothekar, bibliothekarin
-    journalist, reporter, editor, writer, author, journalistin
+    journalist, reporter, journalistin
     architect, architekt, architektin
     firefighter, feuerwehrmann
     police officer, detective, polizist, polizistin

@@ -27,9 +27,11 @@ if TYPE_CHECKING:
 EXAMPLE = """
 mnemon eval locomo locomo10.json --sample conv-26
 mnemon eval beam beam.json --no-baselines --json
+mnemon eval changes
 """
 
 FORMATS = ("locomo", "beam", "jsonl")
+CHANGES = "changes"
 
 _COLUMNS = 120
 
@@ -38,8 +40,8 @@ _SEED = 20240508
 
 
 @command("eval", example=EXAMPLE)
-@click.argument("format", type=click.Choice(FORMATS), metavar="FORMAT")
-@click.argument("file")
+@click.argument("format", type=click.Choice((*FORMATS, CHANGES)), metavar="FORMAT")
+@click.argument("file", required=False)
 @click.option("--sample", "sample_ids", multiple=True, help="Only this conversation. Repeatable.")
 @click.option("--samples", type=click.IntRange(min=1), help="Only so many conversations.")
 @click.option(
@@ -51,7 +53,7 @@ _SEED = 20240508
 def run(
     call: Call,
     format: str,
-    file: str,
+    file: str | None,
     sample_ids: tuple[str, ...],
     samples: int | None,
     *,
@@ -61,9 +63,17 @@ def run(
 
     FORMAT is locomo, beam or jsonl; FILE is the data set, which does not come with Mnemon. Works
     in a store of its own and leaves yours alone.
+
+    With changes it measures how well changes of facts are told, on the pairs of sentences that
+    come with Mnemon, or on those of FILE: a line each, as {"old": …, "new": …, "label": …}.
     """
     from mnemon.evals.report import Report, as_json, rendered
 
+    if format == CHANGES:
+        _show_changes(call, file)
+        return
+    if file is None:
+        raise click.UsageError("Missing argument 'FILE'.")
     found = chosen(conversations(format, file), sample_ids)[:samples]
     if not any(question.evidence for each in found for question in each.questions):
         raise InvalidInput(file, "has no question whose evidence is known")
@@ -76,6 +86,18 @@ def run(
         print_json(as_json(report))
     else:
         console(_COLUMNS).print(rendered(report))
+
+
+def _show_changes(call: Call, file: str | None) -> None:
+    from mnemon.evals.changes import as_json, judged, rendered
+    from mnemon.testing.changes import load_changes
+
+    pairs = load_changes(None if file is None else Path(file))
+    results = judged((pair.old, pair.new, pair.label) for pair in pairs)
+    if call.as_json:
+        print_json(as_json(results))
+    else:
+        console(_COLUMNS).print(rendered(results))
 
 
 def _measured(
