@@ -10,6 +10,7 @@ from mnemon.policies.changing.people import (
     is_told_apart,
 )
 from mnemon.text.lists import listed
+from mnemon.text.statements.kinds import FIRST_NAMES
 from mnemon.text.statements.places import are_apart, is_same_place, place
 from mnemon.text.statements.vocabulary import NO_PERSONS, ORGANISATIONS
 
@@ -18,6 +19,7 @@ _SEVERAL = 2
 _PARTS = listed(
     """
     department faculty institute office division team lab laboratory centre center branch campus
+    airport airfield valley street hill wharf park plaza tower mall station heathrow gatwick jfk
     headquarters store shop clinic ward library unit section chair group agency plant factory
     """
 )
@@ -61,9 +63,14 @@ def compared_schools(old: str, new: str) -> Likeness:
 
 def _apart(one: list[str], other: list[str]) -> bool:
     """Tell whether two names of organisations share nothing, be it as initials or as parts."""
-    shares = set(one) & set(other) - _CONNECTING
+    shares = set(one) & set(other) - _CONNECTING or _begins_as(one[0], other[0])
     of_one = any({" ".join(one), " ".join(other)} <= group for group in ORGANISATIONS)
     return not (shares or of_one or _abbreviates(one, other) or _abbreviates(other, one))
+
+
+def _begins_as(one: str, other: str) -> bool:
+    """Tell whether one word begins as the other is: "Google", "Googleplex"."""
+    return one.startswith(other) or other.startswith(one)
 
 
 def _abbreviates(short: list[str], long: list[str]) -> bool:
@@ -75,7 +82,9 @@ def _abbreviates(short: list[str], long: list[str]) -> bool:
 
 
 def _is_organisation(text: str) -> bool:
-    return _is_named(text) and place(text) is None
+    words = words_of(text)
+    is_somebody = len(words) == 1 and words[0] in FIRST_NAMES
+    return _is_named(text) and place(text) is None and not is_somebody
 
 
 def _is_named(text: str) -> bool:

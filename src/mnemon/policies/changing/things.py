@@ -11,6 +11,8 @@ from mnemon.text.statements.vocabulary import BROAD, COLOURS, MAKES, OCCUPATIONS
 
 _TIMES = listed("morning afternoon evening night day week month year time")
 _MOST_WORDS = 5
+_ALIKE = 3
+"""Names that begin with the same letters, so many, may be one name: "Barça", "Barcelona"."""
 _NO_THINGS = listed(
     """
     last next not no to from my your his her their our it this that one ones by over under very
@@ -69,8 +71,13 @@ def compared_best(old: str, new: str, *, detail: str, marked: bool) -> Likeness:
         return found
     words = detail.split()
     is_apart = any({old.casefold(), new.casefold()} <= kinds for kinds in EXCLUSIVE)
-    are_names = bool(words) and words[-1] in NAMED and old[:1].isupper() and new[:1].isupper()
-    return likeness(same=False, other=is_apart or are_names)
+    are_names = bool(words) and words[-1] in NAMED and _is_name(old) and _is_name(new)
+    begin_alike = old[:_ALIKE].casefold() == new[:_ALIKE].casefold()
+    return likeness(same=False, other=is_apart or (are_names and not begin_alike))
+
+
+def _is_name(text: str) -> bool:
+    return text[:1].isupper()
 
 
 def _are_disjoint(one: list[str], other: list[str]) -> bool:

@@ -130,6 +130,7 @@ GRAMMAR = Grammar(
         """
     ),
     determined=listed("the our"),
+    frequent=listed("flight train bus ferry exam test shift lesson"),
     determiners=listed("the our my"),
     joining=listed("with to at for of"),
     mine=listed("my"),

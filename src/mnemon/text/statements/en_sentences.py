@@ -63,7 +63,6 @@ _HOME = Attribute(
     value="place",
     says=(
         "{S} lives? in {V}",
-        "{S} (?:am|is) based in {V}",
         "{P} home is in {V}",
         "{P} (?:place of residence|home city) is {V}",
     ),
@@ -75,7 +74,13 @@ _HOME = Attribute(
         "{S} lives? in {V}{not} (?:in )?{W}",
         "{S} lives? in {V} instead of (?:in )?{W}",
     ),
-    anchors=listed("live lives lived living based home residence moved relocated"),
+    anchors=listed("live lives lived living home residence moved relocated"),
+)
+_BASE = Attribute(
+    name="base",
+    value="place",
+    says=("{S} (?:am|is) based in {V}",),
+    anchors=listed("based"),
 )
 _EMPLOYER = Attribute(
     name="employer",
@@ -87,8 +92,7 @@ _EMPLOYER = Attribute(
     ),
     weak=("{S} (?:am|is) working (?P<how>at|for) {V}",),
     becomes=(
-        "{S} {have}joined {V}",
-        "{S} {have}started (?:working )?(?:at|for) {V}",
+        "{S} {have}started working (?:at|for) {V}",
         "{S} {have}started a (?:new )?job (?:at|with) {V}",
         "{S} {have}got a (?:new )?job (?:at|with) {V}",
         "{S} ha(?:ve|s) a new job (?:at|with) {V}",
@@ -98,7 +102,7 @@ _EMPLOYER = Attribute(
         "{S} works? (?:at|for) {V}{not} (?:(?:at|for) )?{W}",
         "{S} works? (?:at|for) {V} instead of (?:(?:at|for) )?{W}",
     ),
-    anchors=listed("works work working employed employer joined started job switched left"),
+    anchors=listed("works work working employed employer started job switched left"),
 )
 _OCCUPATION = Attribute(
     name="occupation",
@@ -312,6 +316,15 @@ _LIKED = (
 )
 _OWNED = (
     Attribute(
+        name="tool",
+        value="thing",
+        says=(
+            "{P} (?P<a>editor|text editor|browser|bank|gym|phone|laptop|operating system) is {V}",
+        ),
+        becomes=("{P} new (?P<a>editor|browser|bank|gym|phone|laptop) is (?:an? )?{V}",),
+        alone=False,
+    ),
+    Attribute(
         name="car",
         value="make",
         says=("{P} car is an? {V}",),
@@ -388,6 +401,7 @@ _TIMES = (
 
 ATTRIBUTES = (
     _HOME,
+    _BASE,
     _EMPLOYER,
     _OCCUPATION,
     _WORKPLACE,

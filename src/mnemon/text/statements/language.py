@@ -73,6 +73,7 @@ class Grammar:
         no_names: Capitalised words that are no names.
         one_off: Nouns of things that take place once, where the words around name which.
         named_once: Such nouns of which one has several, and that must be told apart by more.
+        frequent: Such nouns that must be told apart by more even with one of `determined`.
         determiners: What a named thing begins with.
         determined: Those of them with which only one can be meant.
         joining: Words that stand between a thing and what it is with, to, about.
@@ -95,6 +96,7 @@ class Grammar:
     no_names: frozenset[str] = frozenset()
     one_off: frozenset[str] = frozenset()
     named_once: frozenset[str] = frozenset()
+    frequent: frozenset[str] = frozenset()
     determiners: frozenset[str] = frozenset()
     determined: frozenset[str] = frozenset()
     joining: frozenset[str] = frozenset()

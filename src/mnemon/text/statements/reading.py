@@ -251,8 +251,11 @@ def _is_one_thing(words: list[str], grammar: Grammar) -> bool:
     """Tell whether a named thing takes place once, and there is no other of that name."""
     at = next((at for at, word in enumerate(words) if word in grammar.joining), len(words))
     head = words[at - 1]
-    told_apart = at > _BARE or at < len(words) or words[0] in grammar.determined
-    return head in grammar.one_off and (head not in grammar.named_once or told_apart)
+    told_apart = at > _BARE or at < len(words)
+    if head in grammar.frequent:
+        return told_apart
+    is_clear = told_apart or head not in grammar.named_once or words[0] in grammar.determined
+    return head in grammar.one_off and is_clear
 
 
 def _forms(verb: str) -> Iterator[dict[str, str]]:
