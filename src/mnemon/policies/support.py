@@ -1,0 +1,558 @@
+"""Whether what a model took from texts is said there.
+
+By words, not by meaning: a fact is supported where a few sentences in a row hold its names and
+numbers and its other words, in the same stance (stated, denied, supposed), and speak of the same
+person as far as that shows. What is told in quite other words is not supported: a true fact that
+is not recalled costs less than an invented one that is. It can't tell who does what to whom
+("Anna owes Bob"), and a fact in another language than its source is never supported.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from mnemon.domain.memories import Origin
+from mnemon.policies.trust import is_outranked, least_trusted
+from mnemon.text.dates import MONTHS, named_dates
+from mnemon.text.figures import figures
+from mnemon.text.folding import fold
+from mnemon.text.names import CAPITALISED_NAMES, NAMES
+from mnemon.text.relative_dates import WEEKDAYS, dates_meant
+from mnemon.text.speech import leaning
+from mnemon.text.stances import NO, YES, Clause, clauses
+from mnemon.text.stopwords import STOP_WORDS
+from mnemon.text.wordings import NAME, NUMBER_TERMS, alike, content_terms, implied_terms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from datetime import date
+
+    from mnemon.text.dates import Days, Named
+
+WINDOW = 4
+"""How many sentences in a row may support a fact together. A guess."""
+
+WORDS_PER_MISS = 6
+"""Of so many words of a fact, names and numbers aside, one may be missing in the source; of fewer
+none. A guess, held against made-up cases alone (`tests/samples_of_support.py`): at 4 and less more
+inventions pass, and with none to spare long facts in a model's own words are lost."""
+
+_WEEK, _MONTH = 7, 31
+_BEGINNING = 4
+_REST_WORDS = 4
+_HAS = re.compile(r"\bhat\b")  # an English word, and so no stop word
+_WORD = re.compile(r"[^\W\d_][\w'’-]*")
+_POSSESSIVE = re.compile(r"['’]s?$")
+_OWNED = re.compile(r"\b(?:my|our|his|her|their|your)\s+([^\W\d_]+)", re.IGNORECASE)
+_ROLE = re.compile(
+    r"\b(?:is|was|became) an?\s+((?:[^\W\d_]+\s+){0,3}?[^\W\d_]+)"
+    r"(?=\s+(?:in|at|for|of|from|who|and|with|by|to|on)\b|\W*$)",
+    re.IGNORECASE,
+)
+_USER = frozenset({"user", "nutzer", "nutzerin", "benutzer", "assistant", "assistent"})
+_OF_USER = re.compile(
+    r"\W*(?:(?:the|der|die)\s+)?(?:user|nutzer|nutzerin|benutzer)\s", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """What a fact rests on.
+
+    Attributes:
+        places: The texts that support it, ascending.
+        origin: Where it comes from: the least trusted of the texts that it takes to support it.
+    """
+
+    places: tuple[int, ...]
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What a clause of a source says.
+
+    Attributes:
+        terms: What stands in it, and what it implies.
+        in_order: What stands in it, in order.
+        words: Its words, folded, to hold names against.
+        figures: Its numbers.
+        denies: See `Clause`; so the next three.
+        supposes: …
+        of_other: …
+        of_mine: … as terms.
+        owned: Whom and what somebody calls theirs: "my doctor".
+    """
+
+    terms: frozenset[str]
+    in_order: tuple[str, ...]
+    words: frozenset[str]
+    figures: frozenset[str]
+    denies: bool
+    supposes: bool
+    of_other: bool
+    of_mine: frozenset[str]
+    owned: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    """A sentence of the sources.
+
+    Attributes:
+        places: The text it stands in; where an answer says yes or no to it, the answer's too.
+        said: What its clauses say.
+        days: The days that its text may mean.
+        asks: Whether it is a question that the next text may answer: its words then count for
+            the answer, its names and numbers do not.
+    """
+
+    places: tuple[int, ...]
+    said: tuple[_Said, ...]
+    days: tuple[Days, ...]
+    asks: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What a clause of a fact says, and what of it must be said in its source.
+
+    Attributes:
+        names: Words that must stand there as they are.
+        terms: Other words, of which some may be missing, in order.
+        musts: Those of them that may not.
+        figures: Numbers.
+        dates: What each date may mean, and its numbers and month as they are spelled.
+        calendar: Weekdays and months by themselves.
+        denies: Whether it says that something is not so.
+        supposes: Whether it says that something may be.
+        role: What it says that somebody is: "a doctor"; not so who speaks of "my doctor".
+        about: All terms of the fact where it speaks of the user, else None.
+    """
+
+    names: frozenset[str]
+    terms: tuple[str, ...]
+    musts: frozenset[str]
+    figures: frozenset[str]
+    dates: tuple[tuple[Sequence[Days], frozenset[str]], ...]
+    calendar: frozenset[str]
+    denies: bool
+    supposes: bool
+    role: str = ""
+    about: frozenset[str] | None = None
+
+    @property
+    def says(self) -> bool:
+        """Whether there is anything to be held against a source."""
+        return bool(self.names or self.terms or self.figures or self.dates or self.calendar)
+
+    def is_of(self, said: _Said) -> bool:
+        """Tell whether a clause may speak of whom the fact speaks."""
+        if self.about is None:
+            return True
+        about = self.about
+        if self.role and self.role in said.owned:
+            return False
+        return (not said.of_other or NAME in said.terms) and (
+            not said.of_mine or any(_stands(term, about) for term in said.of_mine)
+        )
+
+    def stands_like(self, said: _Said) -> bool:
+        """Tell whether a clause takes the same stance: a wish supports no statement."""
+        return said.denies == self.denies and (self.supposes or not said.supposes)
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Texts that facts may rest on, read once for all of them; made by `sources`."""
+
+    sentences: tuple[_Sentence, ...]
+    names: frozenset[str]
+    years: tuple[int, ...]
+
+
+def sources(
+    texts: Sequence[str], said_on: Sequence[date | None] = (), names: Iterable[str] = ()
+) -> Sources:
+    """Return texts as `supported_by` looks at them.
+
+    Args:
+        texts: In the order they were said.
+        said_on: The day each was said, where it is known, to tell what "yesterday" means; empty:
+            none is known.
+        names: Of the owner: in a fact they stand for the user, and need not stand in a text.
+    """
+    days = said_on or [None] * len(texts)
+    read = [
+        _read(place, text, day) for place, (text, day) in enumerate(zip(texts, days, strict=True))
+    ]
+    years = {one.first.year for found in read for sentence in found for one in sentence.days}
+    return Sources(
+        sentences=tuple(chain.from_iterable(_answered(read, texts))),
+        names=frozenset(fold(word) for name in names for word in _WORD.findall(name)),
+        years=tuple(sorted(years)),
+    )
+
+
+def supported_by(fact: str, told: Sources) -> tuple[int, ...]:
+    """Return the places of the texts that support a fact, ascending; empty: it is not supported.
+
+    Where a text supports it alone, all that do are returned; else those that do together.
+    """
+    return _supported_by(_parts(fact, told), told.sentences)
+
+
+def needed(fact: str, told: Sources, origins: Sequence[Origin]) -> Support | None:
+    """Return what a fact rests on where only the most trusted texts count that suffice.
+
+    A question of the assistant lends its words to the user's answer, and is not needed for it;
+    to a mere "yes" it is.
+
+    Args:
+        fact: What a model took from the texts.
+        told: The texts.
+        origins: Where each comes from.
+
+    Returns:
+        None where it is not supported.
+    """
+    parts = _parts(fact, told)
+    for limit in sorted(set(origins), key=lambda origin: _trust(origin, origins)):
+        allowed = [not is_outranked(origin, by=limit) for origin in origins]
+        places = _supported_by(
+            parts,
+            [
+                one
+                for one in told.sentences
+                if all(allowed[place] for place in one.places)
+                or (one.asks and origins[one.places[0]] is Origin.ASSISTANT)
+            ],
+        )
+        if places:
+            return Support(places, least_trusted(*(origins[place] for place in places)))
+    return None
+
+
+def unfounded(text: str, told: Sources) -> int:
+    """Return how many names, numbers and dates of a text stand nowhere in the sources.
+
+    In a text whose nouns are all capitalised only known names count as names.
+    """
+    said = [one for sentence in told.sentences for one in sentence.said]
+    words = frozenset(chain.from_iterable(one.words for one in said))
+    numbers = frozenset(chain.from_iterable(one.figures for one in said))
+    days = tuple(chain.from_iterable(sentence.days for sentence in told.sentences))
+    return sum(
+        len(part.names - words)
+        + len(part.figures - numbers)
+        + sum(not _is_dated(date, spelled, words | numbers, days) for date, spelled in part.dates)
+        + sum(word not in words and not _is_in(word, days) for word in part.calendar)
+        for part in _parts(text, told)
+    )
+
+
+def names_and_numbers(text: str) -> frozenset[str]:
+    """Return the names and numbers of a text, folded; days and months are none."""
+    parts = _parts(text, sources(()))
+    return frozenset(chain.from_iterable(part.names | part.figures for part in parts))
+
+
+def words_and_numbers(text: str) -> frozenset[str]:
+    """Return all words and numbers of a text as `names_and_numbers` spells them."""
+    return frozenset(_words(text)) | figures(text)
+
+
+def _trust(origin: Origin, among: Iterable[Origin]) -> int:
+    return sum(is_outranked(origin, by=other) for other in set(among))
+
+
+# --- reading sources ------------------------------------------------------------------------------
+
+
+def _read(place: int, text: str, day: date | None) -> list[_Sentence]:
+    days = dates_meant(text, day) if day else _days_named(text)
+    return [
+        _Sentence((place,), _said_in(found), days, asks=any(one.asks for one in found))
+        for found in clauses(text)
+    ]
+
+
+def _days_named(text: str) -> tuple[Days, ...]:
+    return tuple(days for named in named_dates(text, ()) for days in named.days)
+
+
+def _said_in(sentence: Sequence[Clause]) -> tuple[_Said, ...]:
+    """Return what clauses say; "but not coffee" lends its verb from the clause before."""
+    said: list[_Said] = []
+    before: tuple[str, ...] = ()
+    for clause in sentence:
+        found = content_terms(clause.text)
+        is_rest = clause.denies and len(clause.text.split()) <= _REST_WORDS
+        said.append(_said(clause, found + before[:1] if is_rest else found))
+        before = found
+    return tuple(said)
+
+
+def _said(clause: Clause, found: Sequence[str]) -> _Said:
+    return _Said(
+        terms=frozenset(found) | implied_terms(clause.text),
+        in_order=tuple(found),
+        words=frozenset(_words(clause.text)),
+        figures=figures(clause.text),
+        denies=clause.denies,
+        supposes=clause.supposes,
+        of_other=clause.of_other,
+        of_mine=frozenset(content_terms(clause.of_mine)) if clause.of_mine else frozenset(),
+        owned=frozenset(chain.from_iterable(map(content_terms, _OWNED.findall(clause.text)))),
+    )
+
+
+def _answered(
+    read: Sequence[Sequence[_Sentence]], texts: Sequence[str]
+) -> Iterator[Iterator[_Sentence]]:
+    """Yield each text's sentences: of its questions only the last, as what the next text answers.
+
+    Where that answers yes, or no, the question counts as said, or denied, by both.
+    """
+    for place, found in enumerate(read):
+        following = texts[place + 1] if place + 1 < len(texts) else ""
+        yield chain.from_iterable(
+            _as_answered(sentence, following) if sentence.asks else (sentence,)
+            for at, sentence in enumerate(found)
+            if not sentence.asks or at == len(found) - 1
+        )
+
+
+def _as_answered(question: _Sentence, answer: str) -> Iterator[_Sentence]:
+    yield question
+    says_no = NO.match(answer) is not None
+    if says_no or YES.match(answer):
+        (place,) = question.places
+        said = tuple(_denied(one) if says_no else one for one in question.said)
+        yield _Sentence((place, place + 1), said, question.days)
+
+
+def _denied(said: _Said) -> _Said:
+    return replace(said, denies=not said.denies)
+
+
+def _words(text: str) -> Iterator[str]:
+    """Yield the words of a text, folded, without a possessive; those with a hyphen in parts too."""
+    for word in _WORD.findall(text):
+        plain = fold(_POSSESSIVE.sub("", word))
+        yield plain
+        yield from plain.split("-")
+
+
+# --- reading a fact -------------------------------------------------------------------------------
+
+
+def _parts(fact: str, told: Sources) -> tuple[_Part, ...]:
+    of_user = _OF_USER.match(fact) is not None
+    parts = [
+        _part(one, told, opens=place == 0)
+        for sentence in clauses(fact)
+        for place, one in enumerate(sentence)
+    ]
+    about = frozenset(chain.from_iterable(part.terms for part in parts))
+    return tuple(replace(part, about=about if of_user else None) for part in parts if part.says)
+
+
+def _part(clause: Clause, told: Sources, *, opens: bool) -> _Part:
+    dates = tuple(named_dates(clause.text, told.years))
+    rest = _without(clause.text, dates)
+    first = _WORD.search(rest) if opens else None
+    is_loose = leaning(_WORD.findall(rest)) == "de"  # every noun has a capital
+    names: set[str] = set()
+    musts: list[str] = []
+    calendar: set[str] = set()
+
+    def kept(match: re.Match[str]) -> str:
+        """Sort a word; return it where it is an ordinary one."""
+        word = _POSSESSIVE.sub("", match[0])
+        plain = fold(word)
+        if plain in _USER or plain in told.names:
+            return " "
+        if not word[0].isupper() or (plain in STOP_WORDS and not word.isupper()) or word == "I":
+            return match[0]
+        if plain in MONTHS or plain in WEEKDAYS:
+            calendar.add(plain)
+        elif (is_loose or (first and match.start() == first.start())) and not _is_known(word):
+            musts.append(word)
+        else:
+            names.add(plain)
+        return " "
+
+    ordinary = _WORD.sub(kept, rest)
+    ordinary = _HAS.sub(" ", ordinary) if is_loose else ordinary
+    must = content_terms(" ".join(musts)) if musts else ()
+    role = _ROLE.search(clause.text)
+    return _Part(
+        role=next(iter(content_terms(role[1])[-1:]), "") if role else "",
+        names=frozenset(names),
+        musts=frozenset(must),
+        terms=tuple(term for term in (*must, *content_terms(ordinary)) if _is_word(term)),
+        figures=figures(rest),
+        dates=tuple(
+            (named.days, _figures_and_words(named.span.of(clause.text))) for named in dates
+        ),
+        calendar=frozenset(calendar),
+        denies=clause.denies,
+        supposes=clause.supposes,
+    )
+
+
+def _without(text: str, dates: Iterable[Named]) -> str:
+    for named in dates:
+        start, end = named.span.start, named.span.end
+        text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
+    return text
+
+
+def _is_known(word: str) -> bool:
+    return word in CAPITALISED_NAMES or word.lower() in NAMES
+
+
+def _is_word(term: str) -> bool:
+    """Tell whether a term is no number, in figures or words: these are held against numbers."""
+    return not term[0].isdigit() and term not in NUMBER_TERMS and term not in STOP_WORDS
+
+
+def _figures_and_words(text: str) -> frozenset[str]:
+    months = (fold(word) for word in _WORD.findall(text))
+    return figures(text) | {word for word in months if word in MONTHS}
+
+
+# --- holding the two against each other -----------------------------------------------------------
+
+
+def _supported_by(parts: Sequence[_Part], told: Sequence[_Sentence]) -> tuple[int, ...]:
+    """Return the texts of the smallest windows of sentences that support all parts of a fact."""
+    if not parts:
+        return ()
+    touched = _touched(parts)
+    for size in range(1, WINDOW + 1):
+        places: set[int] = set()
+        for start in range(len(told) - size + 1):
+            if touched(told[start]):
+                places |= _places(parts, told[start : start + size])
+        if places:
+            return tuple(sorted(places))
+    return ()
+
+
+def _touched(parts: Sequence[_Part]) -> Callable[[_Sentence], bool]:
+    """Return whether a sentence has any word of a fact, the ends of words aside."""
+    beginnings = {term[:_BEGINNING] for part in parts for term in part.terms}
+    exact = frozenset(chain.from_iterable((*part.names, *part.calendar) for part in parts))
+    numbers = frozenset(
+        chain.from_iterable((*part.figures, *chain(*(d for _, d in part.dates))) for part in parts)
+    )
+
+    def touches(sentence: _Sentence) -> bool:
+        return any(
+            not said.words.isdisjoint(exact)
+            or not said.figures.isdisjoint(numbers)
+            or any(term[:_BEGINNING] in beginnings for term in said.terms)
+            for said in sentence.said
+        )
+
+    return touches
+
+
+def _places(parts: Sequence[_Part], window: Sequence[_Sentence]) -> set[int]:
+    """Return the texts of a window that support a fact; none where one part is not supported."""
+    places: set[int] = set()
+    for part in parts:
+        found = _places_of(part, window)
+        if not found:
+            return set()
+        places |= found
+    return places
+
+
+def _places_of(part: _Part, window: Sequence[_Sentence]) -> set[int]:
+    stated = [
+        (one, said) for one in window if not one.asks for said in one.said if part.is_of(said)
+    ]
+    like = [(one, said) for one, said in stated if part.stands_like(said)]
+    like_said = [said for _, said in like]
+    unlike = [said for _, said in stated if not part.stands_like(said)]
+    words = frozenset(chain.from_iterable(said.words for _, said in like))
+    numbers = frozenset(chain.from_iterable(said.figures for _, said in like))
+    days = [day for one in window for day in one.days]
+    if not (
+        part.names <= words
+        and part.figures <= numbers
+        and all(_is_dated(dates, spelled, words | numbers, days) for dates, spelled in part.dates)
+        and all(word in words or _is_in(word, days) for word in part.calendar)
+    ):
+        return set()
+    known = frozenset(chain.from_iterable(said.terms for _, said in like))
+    missing = [term for term in part.terms if not _stands(term, known)]
+    found = {place for one, said in like if _adds(part, said, one.days) for place in one.places}
+    if found:  # an answer
+        asked = frozenset(
+            chain.from_iterable(s.terms for one in window if one.asks for s in one.said)
+        )
+        missing = [term for term in missing if not _stands(term, asked)]
+    denied = frozenset(chain.from_iterable(said.terms for said in unlike))
+    if any(
+        term in part.musts or _stands(term, denied) or _is_replaced(term, part.terms, like_said)
+        for term in missing
+    ):
+        return set()
+    return found if len(missing) <= len(part.terms) // WORDS_PER_MISS else set()
+
+
+def _adds(part: _Part, said: _Said, days: Sequence[Days]) -> bool:
+    """Tell whether a clause brings anything that a fact needs."""
+    return (
+        any(_stands(term, said.terms) for term in part.terms)
+        or not said.words.isdisjoint(part.names | part.calendar)
+        or not said.figures.isdisjoint(part.figures)
+        or any(
+            _is_dated(dates, spelled, said.words | said.figures, days)
+            for dates, spelled in part.dates
+        )
+    )
+
+
+def _is_replaced(term: str, terms: Sequence[str], like: Iterable[_Said]) -> bool:
+    """Tell whether another word stands in a source where a fact has this: a green sofa, a red."""
+    place = terms.index(term)
+    if not 0 < place < len(terms) - 1:
+        return False
+    before, after = terms[place - 1], terms[place + 1]
+    for said in like:
+        order = said.in_order
+        if before in order and after in order:
+            between = order[order.index(before) + 1 : order.index(after)]
+            if len(between) == 1 and between[0] not in terms:
+                return True
+    return False
+
+
+def _stands(term: str, known: frozenset[str]) -> bool:
+    return term in known or any(alike(term, one) for one in known)
+
+
+def _is_dated(
+    dates: Sequence[Days], spelled: frozenset[str], words: frozenset[str], days: Sequence[Days]
+) -> bool:
+    """Tell whether a date stands there, or is what is meant there, and not told more exactly."""
+    return spelled <= words or any(
+        date.meets(day) and day.count <= max(date.count, _WEEK) for date in dates for day in days
+    )
+
+
+def _is_in(word: str, days: Sequence[Days]) -> bool:
+    """Tell whether a weekday is that of a day that is meant, or a month holds what is meant."""
+    if word in WEEKDAYS:
+        return any(day.count == 1 and day.first.weekday() == WEEKDAYS[word] for day in days)
+    return any(
+        day.count <= _MONTH and MONTHS[word] in {day.first.month, day.last.month} for day in days
+    )

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemon.policies.echoes import is_echo, without_context
+from mnemon.policies.rendering.model import Material, Rendering
+from mnemon.policies.support import sources
+from mnemon.profiles.chunks import chunks
+from mnemon.profiles.companion import companion
+from mnemon.profiles.facts import facts
+from mnemon.profiles.standard import standard
+from mnemon.profiles.tiers import tiers
+from mnemon.profiles.timeline import timeline
+from mnemon.testing.hostile import HOSTILE
+from samples import recalled, words
+
+PROFILES = {
+    one.name: one for one in (standard(), companion(), facts(), chunks(), tiers(), timeline())
+}
+RENDERINGS: Mapping[str, Rendering] = {name: one.rendering for name, one in PROFILES.items()}
+DOCUMENT = "User Profile:\n- Name: Alex, works at NASA\n\nKey History:\n- Moved to Oslo in 2019"
+BEFORE, AFTER = "Here is what I know.", "What is my name?\n\n- one\n- two"
+
+contents = st.lists(
+    st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=40).filter(str.strip)
+    | st.sampled_from(HOSTILE)
+    | st.sampled_from(["The user likes tea.\nAnd milk.\n\nAnd more.", "- a\n- b", "x:\n\n\n- y"]),
+    min_size=1,
+    max_size=4,
+)
+
+
+def lines(text: str) -> list[str]:
+    """Return the lines that say something."""
+    return [line for line in text.split("\n") if line.strip()]
+
+
+def context(name: str, *texts: str, base: str = "", state: str = "") -> str:
+    kinds = PROFILES[name].kinds
+    results = [recalled(text, kinds[at % len(kinds)]) for at, text in enumerate(texts)]
+    return RENDERINGS[name].render(Material(results, base, state), 100_000, words)[0]
+
+
+@pytest.mark.parametrize("name", PROFILES)
+@given(texts=contents)
+def test_what_a_profile_renders_is_taken_out_and_nothing_else(name: str, texts: list[str]) -> None:
+    block = context(name, "The user lives in Oslo.", *texts)
+
+    assert without_context(block) == ""
+    assert lines(without_context(f"{BEFORE}\n\n{block}\n\n{AFTER}")) == lines(BEFORE + "\n" + AFTER)
+
+
+@pytest.mark.parametrize("name", ["standard", "tiers"])
+@pytest.mark.parametrize("base", [DOCUMENT, "Alex works at NASA.\nMoved to Oslo."])
+@pytest.mark.parametrize("state", ["", "face up"])
+@pytest.mark.parametrize("texts", [(), ("The user lives in Oslo.",)])
+def test_a_base_memory_is_taken_out_too(
+    name: str, base: str, state: str, texts: tuple[str, ...]
+) -> None:
+    block = context(name, *texts, base=base, state=state)
+
+    assert lines(without_context(f"{BEFORE}\n{block}\n\n{AFTER}")) == lines(BEFORE + "\n" + AFTER)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "I like tea.",
+        "Preferences:\n- I like tea\n- I hate coffee",
+        "Preferences: none",
+        "Context:\n\nwe talked",
+        "What does <memory> mean?",
+        "<memory>\nis never closed",
+        "## Memory\n- a list",
+        "- one\n- two\n\n  indented",
+        "line one\r\nline two\n\n\n",
+    ],
+)
+def test_what_a_user_says_stays_as_it_is(text: str) -> None:
+    assert without_context(text) == text
+
+
+@given(st.text())
+def test_taking_out_twice_takes_no_more_than_the_text(text: str) -> None:
+    rest = without_context(text)
+
+    assert len(rest) <= len(text)
+    assert without_context(rest) == rest or "<memory>" in text
+
+
+@pytest.mark.parametrize(
+    "mark",
+    ["<memory>\n", "</memory>\n", "- a\n", "Preferences:\n- a\n", "\n", "[Long-term memory]\n"],
+)
+def test_a_page_of_marks_is_read_in_linear_time(mark: str) -> None:
+    assert len(without_context(mark * 20_000)) <= len(mark) * 20_000
+
+
+def echo(fact: str, *known: str, user: tuple[str, ...] = ("What do you know about me?",)) -> bool:
+    return is_echo(fact, sources(user, [date(2024, 5, 1)] * len(user)), known)
+
+
+def test_a_known_memory_that_the_assistant_repeats_is_an_echo() -> None:
+    assert echo("The user lives in Oslo.", "Likes tea.", "The user lives in Oslo")
+    assert echo("The user likes tea.", "The user likes green tea since 2019.")
+    assert echo(
+        "The user has a sister named Maria.", "The user's sister Maria, named so, is a nurse."
+    )
+
+
+def test_what_the_user_says_again_is_no_echo() -> None:
+    assert not echo("The user lives in Oslo.", "The user lives in Oslo.", user=("I live in Oslo.",))
+
+
+def test_what_is_new_or_otherwise_is_no_echo() -> None:
+    assert not echo("The user lives in Bergen.", "The user lives in Oslo.")
+    assert not echo("The user does not like tea.", "The user likes tea.")
+    assert not echo("The user has 3 cats.", "The user has 2 cats.")
+    assert not echo("The user lives in Oslo.")
+
+
+def test_a_lone_section_in_the_first_person_is_the_users_own() -> None:
+    theirs = "Preferences:\n- I like tea"
+
+    assert without_context(f"{theirs}\n\nok?") == f"{theirs}\n\nok?"
+    assert without_context("Preferences:\n- The user likes tea\n\nok?") == "ok?"

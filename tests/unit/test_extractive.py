@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemon.policies.extractive import MARK, Candidate, candidates, extract
+from mnemon.policies.faithfulness import Limits, Problem, check
+from mnemon.testing.hostile import HOSTILE
+
+SAID = (
+    (
+        "user",
+        "Hi! I'm moving to Oslo in May. Which flat in Oslo is best? My flat costs 1,400 euros.",
+    ),
+    ("assistant", "Congratulations! A flat in Oslo for 1,400 euros is a fair price."),
+    ("user", "The flat in Oslo has three rooms. I like purple turtles. Ok."),
+    ("user", "The flat in Oslo has three rooms!"),
+)
+lines = st.lists(
+    st.tuples(st.sampled_from(["user", "assistant", ""]), st.text(max_size=60)), max_size=6
+)
+
+
+def test_questions_and_interjections_are_no_candidates() -> None:
+    found = [one.text for one in candidates(SAID)]
+
+    assert "I'm moving to Oslo in May." in found
+    assert not any(text.endswith("?") or text in {"Hi!", "Ok."} for text in found)
+
+
+@pytest.mark.parametrize("text", HOSTILE[:40])
+def test_what_instructs_a_model_is_no_candidate(text: str) -> None:
+    assert candidates([("tool", " ".join(text.split()))]) == ()
+
+
+def test_the_nearest_to_the_centre_stand_in_order_and_none_twice() -> None:
+    text = extract(candidates(SAID), max_sentences=3)
+
+    assert text.startswith(f"{MARK} ")
+    assert text.count("three rooms") == 1
+    assert "turtles" not in text
+    assert text.index("1,400") < text.index("three rooms")
+    assert "assistant: A flat in Oslo for 1,400 euros is a fair price." in text
+
+
+def test_vectors_decide_where_there_are_any() -> None:
+    among = [
+        Candidate(text) for text in ("Anna sings well.", "Bob cooks soup.", "Eva sails boats.")
+    ]
+    vectors = np.array([[1.0, 0.0], [0.0, 1.0], [0.1, 0.9]])
+
+    assert extract(among, vectors, max_sentences=1) == f"{MARK} Eva sails boats."
+
+
+def test_what_is_near_to_a_taken_sentence_is_left_out() -> None:
+    among = [Candidate("Anna sings well."), Candidate("Anna's singing is good.")]
+    vectors = np.array([[1.0, 0.01], [1.0, 0.0]])
+
+    assert len(extract(among, vectors).split(".")) == 2
+
+
+def test_nothing_to_say_is_the_empty_text() -> None:
+    assert extract(()) == ""
+    assert extract((), np.zeros((0, 4))) == ""
+    assert extract(candidates(SAID), max_words=2) == ""
+
+
+def test_vectors_of_length_nought_choose_the_first() -> None:
+    among = candidates(SAID)
+
+    assert (
+        extract(among, np.zeros((len(among), 4)), max_sentences=1)
+        == f"{MARK} user: {among[0].text}"
+    )
+
+
+@given(lines, st.integers(0, 4), st.integers(0, 30))
+def test_it_holds_no_more_sentences_and_words_than_it_may(
+    said: list[tuple[str, str]], sentences: int, words: int
+) -> None:
+    among = candidates(said)
+    text = extract(among, max_sentences=sentences, max_words=words)
+
+    taken = [one for one in among if one.text in text]
+    assert text == extract(among, max_sentences=sentences, max_words=words)
+    assert (text == "") or len(text.split()) <= words + 1 + 2 * sentences
+    assert bool(text) <= bool(taken)
+
+
+@given(lines)
+def test_it_invents_nothing(said: list[tuple[str, str]]) -> None:
+    text = extract(candidates(said))
+    found = check(
+        text.removeprefix(MARK),
+        [content for _, content in said],
+        Limits(10_000),
+        names=["user", "assistant"],
+    )
+
+    assert Problem.INVENTS not in found.problems

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemon.text.figures import figures
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("1,000 and 1.000 and 1k and a thousand", "1000"),
+        ("1.5 million", "1500000"),
+        ("85k", "85000"),
+        ("twenty-five, or twenty five", "25"),
+        ("two hundred and fifty", "250"),
+        ("five hundred million", "500000000"),
+        ("ten thousand", "10000"),
+        ("two and three", "2 3"),
+        ("two, three", "2 3"),
+        ("at 5pm on 2024-05-08", "5 8 2024"),
+        ("10:30, the 3rd, 007", "10 30 3 7"),
+        ("3,5 Prozent am 12.03.2024", "3.5 12 3 2024"),
+        ("zwei Hunde, zwölf Katzen, dreißig Jahre", "2 12 30"),
+        ("one dog, ein Hund", ""),
+        ("no numbers at all", ""),
+        ("", ""),
+        ("million million million million", "1000000000000000"),
+    ],
+)
+def test_numbers_have_one_way_of_writing(text: str, numbers: str) -> None:
+    assert figures(text) == frozenset(numbers.split())
+
+
+@given(st.integers(2, 10**12))
+def test_a_number_is_the_same_with_and_without_separators(number: int) -> None:
+    assert figures(f"{number:,}") == figures(str(number)) == {str(number)}
+
+
+@given(st.text())
+def test_any_text_has_numbers_or_none(text: str) -> None:
+    assert all(figures(text))

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemon.text.dates import Days
+from mnemon.text.relative_dates import dates_meant
+
+SAID = date(2024, 5, 1)  # a Wednesday
+
+
+def meant(text: str, said: date = SAID) -> list[tuple[str, int]]:
+    return [(str(days.first), days.count) for days in dates_meant(text, said)]
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "count"),
+    [
+        ("yesterday", "2024-04-30", 1),
+        ("Gestern war es schön", "2024-04-30", 1),
+        ("the day after tomorrow", "2024-05-03", 1),
+        ("übermorgen", "2024-05-03", 1),
+        ("3 days ago", "2024-04-28", 1),
+        ("two weeks ago", "2024-04-15", 7),
+        ("vor einem Monat", "2024-04-01", 30),
+        ("in 2 years", "2026-01-01", 365),
+        ("last week", "2024-04-22", 7),
+        ("nächste Woche", "2024-05-06", 7),
+        ("this weekend", "2024-05-04", 2),
+        ("last month", "2024-04-01", 30),
+        ("next year", "2025-01-01", 365),
+        ("next Friday", "2024-05-03", 1),
+        ("next Friday", "2024-05-10", 1),
+        ("on Mondays", "2024-04-29", 1),
+        ("last May", "2023-05-01", 31),
+        ("last summer", "2023-06-01", 92),
+        ("on the 15th", "2024-05-15", 1),
+        ("8 May 2023", "2023-05-08", 1),
+        ("on 2023-05-08", "2023-05-08", 1),
+        ("in 2019", "2019-01-01", 365),
+    ],
+)
+def test_a_phrase_means_days(text: str, first: str, count: int) -> None:
+    assert (first, count) in meant(text)
+
+
+def test_the_day_it_is_said_is_always_meant() -> None:
+    assert meant("hello") == [("2024-05-01", 1)]
+
+
+def test_the_month_of_a_whole_date_is_no_other_month() -> None:
+    assert meant("8 May 2023") == [("2024-05-01", 1), ("2023-05-08", 1)]
+
+
+@pytest.mark.parametrize("said", [date.min, date.max, date(1_001, 1, 1), date(8_999, 12, 31)])
+def test_no_phrase_leaves_the_calendar(said: date) -> None:
+    assert meant("999 years ago, in 999 years, 999 weeks ago, in 999 months, last May", said)
+
+
+@given(st.text(), st.dates())
+def test_any_text_means_some_days(text: str, said: date) -> None:
+    assert Days(said, said) in dates_meant(text, said)

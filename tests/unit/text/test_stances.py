@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemon.text.stances import Clause, clauses
+
+
+def all_of(text: str) -> list[Clause]:
+    return [clause for sentence in clauses(text) for clause in sentence]
+
+
+@pytest.mark.parametrize(
+    ("text", "denied"),
+    [
+        ("I like tea but not coffee.", ["not coffee"]),
+        ("I don't eat meat, I eat fish.", ["don't eat meat"]),
+        ("I don't like tea, coffee or milk.", ["tea, coffee or milk"]),
+        ("I don’t smoke.", ["smoke"]),
+        ("I live here and don't drive.", ["don't drive"]),
+        ("I hate tea.", ["tea"]),
+        ("I don't hate tea.", []),
+        ("I no longer smoke.", ["smoke"]),
+        ("I used to smoke.", ["smoke"]),
+        ("I can't wait to see Oslo!", []),
+        ("No, I live in Oslo.", []),
+        ("Coffee without sugar.", ["sugar"]),
+        ("Ich mag Kaffee nicht, aber Tee.", ["Kaffee"]),
+        ("Ich esse kein Fleisch.", ["Fleisch"]),
+    ],
+)
+def test_what_is_denied_is_told_from_what_is_not(text: str, denied: list[str]) -> None:
+    found = [clause.text for clause in all_of(text) if clause.denies]
+
+    assert len(found) == len(denied)
+    assert all(part in clause for part, clause in zip(denied, found, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "supposes"),
+    [
+        ("I might move.", True),
+        ("If I win, I'd buy a boat.", True),
+        ("I want to learn Rust.", True),
+        ("I'd like tea.", False),
+        ("I live in Oslo.", False),
+        ("Vielleicht ziehe ich um.", True),
+    ],
+)
+def test_what_is_supposed_is_told_from_what_is_so(text: str, supposes: bool) -> None:  # noqa: FBT001
+    assert all(clause.supposes is supposes for clause in all_of(text))
+
+
+def test_questions_ask() -> None:
+    assert [clause.asks for clause in all_of("I live here. Do you?")] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("text", "of_other", "of_mine"),
+    [
+        ("Bob lives in Oslo.", True, ""),
+        ("She lives in Oslo.", True, ""),
+        ("My sister lives in Oslo.", False, "sister"),
+        ("My older sister lives in Oslo.", False, "sister"),
+        ("My sister and I live in Oslo.", False, ""),
+        ("I live in Oslo.", False, ""),
+        ("Moved to Oslo!", False, ""),
+    ],
+)
+def test_who_is_spoken_of(text: str, of_other: bool, of_mine: str) -> None:  # noqa: FBT001
+    (clause,) = all_of(text)
+
+    assert (clause.of_other, clause.of_mine) == (of_other, of_mine)
+
+
+@given(st.text())
+def test_any_text_has_clauses_that_say_something(text: str) -> None:
+    assert all(any(map(str.isalnum, clause.text)) for clause in all_of(text))
