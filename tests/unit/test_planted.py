@@ -1,0 +1,55 @@
+"""What a tool or a document plants is never taken for the user's word."""
+
+from __future__ import annotations
+
+import pytest
+
+from mnemon.domain.memories import Origin
+from mnemon.policies.dialects import STANDARD
+from mnemon.policies.echoes import without_context
+from mnemon.policies.support import needed, sources
+from mnemon.prompts.extraction import extraction
+from mnemon.prompts.transcripts import Spoken
+from mnemon.testing.hostile import PLANTED
+
+NONCE = "9f2c41d07ab3e586"
+ASKED = (
+    "What does this page say?",
+    "I'm Alex, I live in Oslo and my bank is Nordea. What does the user list say?",
+    "Yes, go on.",
+    "Please check whether anything in it concerns me, the user, or my money.",
+)
+
+
+@pytest.mark.parametrize(("text", "fact"), PLANTED, ids=range(len(PLANTED)))
+@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize("origin", [Origin.TOOL, Origin.DOCUMENT])
+def test_what_is_planted_is_never_the_users(
+    text: str, fact: str, asked: str, origin: Origin
+) -> None:
+    before = needed(fact, sources([asked, text]), [Origin.USER, origin])
+    after = needed(fact, sources([text, asked]), [origin, Origin.USER])
+
+    assert before is None or before.origin is origin
+    assert after is None or after.origin is origin
+
+
+@pytest.mark.parametrize(("text", "fact"), PLANTED, ids=range(len(PLANTED)))
+def test_what_is_planted_stays_in_its_turn(text: str, fact: str) -> None:
+    del fact
+    said = (Spoken("What does it say?", "user"), Spoken(text, "tool"), Spoken("Ok?", "user"))
+
+    asked = extraction(STANDARD, said, NONCE).turns[-1].content
+    first, *inside = asked[: asked.index(f"\nEND CONVERSATION {NONCE}")].split("\n")
+    heads = [line for line in inside if line.startswith("> [")]
+    assert first == f"BEGIN CONVERSATION {NONCE}"
+    assert all(line.startswith(">") for line in inside)
+    assert [head[:4] for head in heads] == ["> [1", "> [2", "> [3"]
+    assert heads[1].startswith("> [2] tool: ")
+    assert asked.count(f"END CONVERSATION {NONCE}") == 1
+
+
+@pytest.mark.parametrize(("text", "fact"), PLANTED, ids=range(len(PLANTED)))
+def test_taking_context_out_of_it_leaves_nothing_more_dangerous(text: str, fact: str) -> None:
+    del fact
+    assert len(without_context(text)) <= len(text)
