@@ -24,7 +24,14 @@ from mnemon.text.relative_dates import WEEKDAYS, dates_meant
 from mnemon.text.speech import leaning
 from mnemon.text.stances import NO, YES, Clause, clauses
 from mnemon.text.stopwords import STOP_WORDS
-from mnemon.text.wordings import NAME, NUMBER_TERMS, alike, content_terms, implied_terms
+from mnemon.text.wordings import (
+    NAME,
+    NUMBER_TERMS,
+    alike,
+    content_terms,
+    counted_terms,
+    implied_terms,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -80,6 +87,7 @@ class _Said:
         in_order: What stands in it, in order.
         words: Its words, folded, to hold names against.
         figures: Its numbers.
+        counted: What it counts, and how many.
         denies: See `Clause`; so the next three.
         supposes: …
         of_other: …
@@ -91,6 +99,7 @@ class _Said:
     in_order: tuple[str, ...]
     words: frozenset[str]
     figures: frozenset[str]
+    counted: frozenset[tuple[str, str]]
     denies: bool
     supposes: bool
     of_other: bool
@@ -125,6 +134,7 @@ class _Part:
         terms: Other words, of which some may be missing, in order.
         musts: Those of them that may not.
         figures: Numbers.
+        counted: What is counted, and how many.
         dates: What each date may mean, and its numbers and month as they are spelled.
         calendar: Weekdays and months by themselves.
         denies: Whether it says that something is not so.
@@ -137,6 +147,7 @@ class _Part:
     terms: tuple[str, ...]
     musts: frozenset[str]
     figures: frozenset[str]
+    counted: frozenset[tuple[str, str]]
     dates: tuple[tuple[Sequence[Days], frozenset[str]], ...]
     calendar: frozenset[str]
     denies: bool
@@ -302,6 +313,7 @@ def _said(clause: Clause, found: Sequence[str]) -> _Said:
         in_order=tuple(found),
         words=frozenset(_words(clause.text)),
         figures=figures(clause.text),
+        counted=counted_terms(clause.text),
         denies=clause.denies,
         supposes=clause.supposes,
         of_other=clause.of_other,
@@ -389,13 +401,15 @@ def _part(clause: Clause, told: Sources, *, opens: bool) -> _Part:
     ordinary = _WORD.sub(kept, rest)
     ordinary = _HAS.sub(" ", ordinary) if is_loose else ordinary
     must = content_terms(" ".join(musts)) if musts else ()
+    other = content_terms(ordinary)
     role = _ROLE.search(clause.text)
     return _Part(
         role=next(iter(content_terms(role[1])[-1:]), "") if role else "",
         names=frozenset(names),
-        musts=frozenset(must),
-        terms=tuple(term for term in (*must, *content_terms(ordinary)) if _is_word(term)),
+        musts=frozenset(must) | CONTRASTS.intersection(other),
+        terms=tuple(term for term in (*must, *other) if _is_word(term)),
         figures=figures(rest),
+        counted=counted_terms(rest),
         dates=tuple(
             (named.days, _figures_and_words(named.span.of(clause.text))) for named in dates
         ),
@@ -418,7 +432,11 @@ def _is_known(word: str) -> bool:
 
 def _is_word(term: str) -> bool:
     """Tell whether a term is no number, in figures or words: these are held against numbers."""
-    return not term[0].isdigit() and term not in NUMBER_TERMS and term not in STOP_WORDS
+    return (
+        not term[0].isdigit()
+        and term not in NUMBER_TERMS
+        and (term not in STOP_WORDS or term in CONTRASTS)
+    )
 
 
 def _figures_and_words(text: str) -> frozenset[str]:
@@ -487,6 +505,7 @@ def _places_of(part: _Part, window: Sequence[_Sentence]) -> set[int]:
     if not (
         part.names <= words
         and part.figures <= numbers
+        and _counts_alike(part, like_said)
         and all(_is_dated(dates, spelled, words | numbers, days) for dates, spelled in part.dates)
         and all(word in words or _is_in(word, days) for word in part.calendar)
     ):
@@ -506,6 +525,13 @@ def _places_of(part: _Part, window: Sequence[_Sentence]) -> set[int]:
     ):
         return set()
     return found if len(missing) <= len(part.terms) // WORDS_PER_MISS else set()
+
+
+def _counts_alike(part: _Part, like: Iterable[_Said]) -> bool:
+    """Tell whether nothing that a fact counts is only counted otherwise in a source."""
+    known = frozenset(chain.from_iterable(said.counted for said in like))
+    told = frozenset(term for term, _ in known)
+    return all(term not in told or (term, number) in known for term, number in part.counted)
 
 
 def _adds(part: _Part, said: _Said, days: Sequence[Days]) -> bool:

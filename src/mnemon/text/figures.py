@@ -59,6 +59,8 @@ _FIGURE = re.compile(
 )
 _GROUPS = re.compile(r"\d{1,3}(?:[.,’']\d{3})+")
 _DECIMAL = re.compile(r"\d{1,15}(?:[.,]\d{1,15})?")
+_VERSION = re.compile(r"\d+(?:\.\d+){2,}")
+_DOTTED_DATE = re.compile(r"\d{1,2}\.\d{1,2}\.(?:\d\d)?\d\d")
 _WORD = re.compile(r"[^\W\d_]+")
 _BETWEEN = re.compile(r"[\s-]+|\s+(?:and|und)\s+")
 _ONE, _TEN, _TWENTY, _HUNDRED = 1, 10, 20, 100
@@ -69,7 +71,8 @@ def figures(text: str) -> frozenset[str]:
     """Return the numbers in a text: "1,000", "1.000", "1k" and "a thousand" are "1000".
 
     Leading zeros, signs, units and currencies are left aside; the parts of a date or a time stand
-    each for itself. "One" and "ein" do not count, for mostly they count nothing.
+    each for itself, those of a version ("5.3.0") together. "One" and "ein" do not count, for
+    mostly they count nothing.
     """
     lower = text.lower()
     found = {number for match in _FIGURE.finditer(lower) for number in _written(match)}
@@ -84,6 +87,8 @@ def _written(match: re.Match[str]) -> Iterator[str]:
         yield f"{float(plain.replace(',', '.')) * LARGE[large]:.15g}"
     elif _DECIMAL.fullmatch(plain):
         yield plain.replace(",", ".").lstrip("0") or "0"
+    elif _VERSION.fullmatch(plain) and not _DOTTED_DATE.fullmatch(plain):
+        yield plain
     else:
         yield from (part.lstrip("0") or "0" for part in re.split(r"\D", plain))
 

@@ -11,7 +11,8 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from mnemon.text.analysis import terms
-from mnemon.text.figures import LARGE, WORDS
+from mnemon.text.figures import LARGE, WORDS, figures
+from mnemon.text.lists import listed
 from mnemon.text.stances import without_dislike
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ user users person currently current now presently still say says said state stat
 mentions mentioned tell tells told note notes noted express expressed identify identifies really
 also nutzer nutzers nutzerin benutzer benutzerin derzeit momentan aktuell sagt sagte erwähnt
 speaker yes yeah okay please bitte own owns owned
-longer anymore ever never nie niemals mehr
+longer anymore ever never nie niemals mehr will
 """
 
 
@@ -91,6 +92,11 @@ def _heads() -> Iterator[tuple[str, str]]:
 
 HEADS: Mapping[str, str] = dict(_heads())
 """A term to the one that stands for all that say the same."""
+
+CONTRASTS = listed(
+    "before after more less most least over under above below better worse vor mehr weniger über"
+)
+"""Stop words, mostly, that turn into another thing what they stand at."""
 
 NAME = HEADS["name"]
 """The term of what tells a name."""
@@ -122,6 +128,11 @@ _ORDERS = re.compile(
     r"|respond)\b",
     re.IGNORECASE,
 )
+_WORD = re.compile(r"[^\W\d_]+")
+_COUNTED = re.compile(
+    rf"\b(?P<number>\d[\d.,]*|{'|'.join(sorted(WORDS, key=len, reverse=True))})"
+    r"[\s-]+(?=(?P<what>[^\W\d_]+(?:[\s-]+[^\W\d_]+)?))"
+)
 _WANTED = frozenset(map(HEADS.__getitem__, terms("like want")))
 _INTRODUCES = re.compile(
     r"(?i:\b(?:i'm|i am|this is|ich bin)) (?=[A-ZÄÖÜ])|\b[Mm]y(?: [a-zäöüß]+){1,2},? (?=[A-ZÄÖÜ])"
@@ -134,7 +145,18 @@ def content_terms(text: str) -> tuple[str, ...]:
     for phrase, instead in _PHRASES:
         plain = phrase.sub(instead, plain)
     found = (HEADS.get(term, term) for term in terms(plain) if term not in ADDS_NOTHING)
-    return tuple(dict.fromkeys(found))
+    contrasts = (word for word in _WORD.findall(plain.lower()) if word in CONTRASTS)
+    return tuple(dict.fromkeys([*found, *contrasts]))
+
+
+def counted_terms(text: str) -> frozenset[tuple[str, str]]:
+    """Return what a text counts: the term after each number, and the number."""
+    return frozenset(
+        (term, number)
+        for match in _COUNTED.finditer(text.lower())
+        for term in content_terms(match["what"])[:1]
+        for number in figures(match["number"])
+    )
 
 
 def implied_terms(text: str) -> frozenset[str]:

@@ -22,6 +22,7 @@ from mnemon.text.figures import figures
         ("at 5pm on 2024-05-08", "5 8 2024"),
         ("10:30, the 3rd, 007", "10 30 3 7"),
         ("3,5 Prozent am 12.03.2024", "3.5 12 3 2024"),
+        ("Bootstrap 5.3.0, am 12.03.24", "5.3.0 12 3 24"),
         ("zwei Hunde, zwölf Katzen, dreißig Jahre", "2 12 30"),
         ("one dog, ein Hund", ""),
         ("no numbers at all", ""),
