@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemon.policies.echoes import is_echo, without_context
+from mnemon.policies.evidence import sources
 from mnemon.policies.rendering.model import Material, Rendering
-from mnemon.policies.support import sources
 from mnemon.profiles.chunks import chunks
 from mnemon.profiles.companion import companion
 from mnemon.profiles.facts import facts

@@ -7,7 +7,8 @@ import pytest
 from mnemon.domain.memories import Origin
 from mnemon.policies.dialects import STANDARD
 from mnemon.policies.echoes import without_context
-from mnemon.policies.support import needed, sources
+from mnemon.policies.evidence import sources
+from mnemon.policies.support import needed
 from mnemon.prompts.extraction import extraction
 from mnemon.prompts.transcripts import Spoken
 from mnemon.testing.hostile import PLANTED

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mnemon.policies.evidence import Sources, sources
 from mnemon.policies.rendering.chunks import CLOSING, OPENING
 from mnemon.policies.rendering.companion import PREAMBLE
 from mnemon.policies.rendering.facts import HEADINGS
 from mnemon.policies.rendering.tiers import BASE_MEMORY, MEMORIES
 from mnemon.policies.rendering.timeline import OPENING as KEYED
-from mnemon.policies.support import Sources, sources, supported_by
+from mnemon.policies.support import supported_by
 from mnemon.text.normal import content_key
 from mnemon.text.stances import FIRST_PERSON
 

@@ -7,7 +7,8 @@ from enum import StrEnum
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from mnemon.policies.support import names_and_numbers, sources, unfounded, words_and_numbers
+from mnemon.policies.evidence import sources
+from mnemon.policies.support import names_and_numbers, unfounded, words_and_numbers
 from mnemon.text.features import count_words
 from mnemon.text.sentences import sentences
 from mnemon.text.wordings import content_terms

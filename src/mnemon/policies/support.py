@@ -15,29 +15,24 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from mnemon.domain.memories import Origin
+from mnemon.policies.evidence import WORD, bare, sources, words_of
 from mnemon.policies.trust import is_outranked, least_trusted
 from mnemon.text.dates import MONTHS, named_dates
 from mnemon.text.figures import figures
 from mnemon.text.folding import fold
 from mnemon.text.names import CAPITALISED_NAMES, NAMES
-from mnemon.text.relative_dates import WEEKDAYS, dates_meant
+from mnemon.text.relative_dates import WEEKDAYS
 from mnemon.text.speech import leaning
-from mnemon.text.stances import NO, YES, Clause, clauses
+from mnemon.text.stances import clauses
 from mnemon.text.stopwords import STOP_WORDS
-from mnemon.text.wordings import (
-    NAME,
-    NUMBER_TERMS,
-    alike,
-    content_terms,
-    counted_terms,
-    implied_terms,
-)
+from mnemon.text.wordings import CONTRASTS, NAME, NUMBER_TERMS, alike, content_terms, counted_terms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from datetime import date
+    from collections.abc import Callable, Iterable, Sequence
 
+    from mnemon.policies.evidence import Said, Sentence, Sources
     from mnemon.text.dates import Days, Named
+    from mnemon.text.stances import Clause
 
 WINDOW = 4
 """How many sentences in a row may support a fact together. A guess."""
@@ -49,11 +44,7 @@ inventions pass, and with none to spare long facts in a model's own words are lo
 
 _WEEK, _MONTH = 7, 31
 _BEGINNING = 4
-_REST_WORDS = 4
 _HAS = re.compile(r"\bhat\b")  # an English word, and so no stop word
-_WORD = re.compile(r"[^\W\d_][\w'’-]*")
-_POSSESSIVE = re.compile(r"['’]s?$")
-_OWNED = re.compile(r"\b(?:my|our|his|her|their|your)\s+([^\W\d_]+)", re.IGNORECASE)
 _ROLE = re.compile(
     r"\b(?:is|was|became) an?\s+((?:[^\W\d_]+\s+){0,3}?[^\W\d_]+)"
     r"(?=\s+(?:in|at|for|of|from|who|and|with|by|to|on)\b|\W*$)",
@@ -76,53 +67,6 @@ class Support:
 
     places: tuple[int, ...]
     origin: Origin
-
-
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """What a clause of a source says.
-
-    Attributes:
-        terms: What stands in it, and what it implies.
-        in_order: What stands in it, in order.
-        words: Its words, folded, to hold names against.
-        figures: Its numbers.
-        counted: What it counts, and how many.
-        denies: See `Clause`; so the next three.
-        supposes: …
-        of_other: …
-        of_mine: … as terms.
-        owned: Whom and what somebody calls theirs: "my doctor".
-    """
-
-    terms: frozenset[str]
-    in_order: tuple[str, ...]
-    words: frozenset[str]
-    figures: frozenset[str]
-    counted: frozenset[tuple[str, str]]
-    denies: bool
-    supposes: bool
-    of_other: bool
-    of_mine: frozenset[str]
-    owned: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class _Sentence:
-    """A sentence of the sources.
-
-    Attributes:
-        places: The text it stands in; where an answer says yes or no to it, the answer's too.
-        said: What its clauses say.
-        days: The days that its text may mean.
-        asks: Whether it is a question that the next text may answer: its words then count for
-            the answer, its names and numbers do not.
-    """
-
-    places: tuple[int, ...]
-    said: tuple[_Said, ...]
-    days: tuple[Days, ...]
-    asks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +104,7 @@ class _Part:
         """Whether there is anything to be held against a source."""
         return bool(self.names or self.terms or self.figures or self.dates or self.calendar)
 
-    def is_of(self, said: _Said) -> bool:
+    def is_of(self, said: Said) -> bool:
         """Tell whether a clause may speak of whom the fact speaks."""
         if self.about is None:
             return True
@@ -171,41 +115,9 @@ class _Part:
             not said.of_mine or any(_stands(term, about) for term in said.of_mine)
         )
 
-    def stands_like(self, said: _Said) -> bool:
+    def stands_like(self, said: Said) -> bool:
         """Tell whether a clause takes the same stance: a wish supports no statement."""
         return said.denies == self.denies and (self.supposes or not said.supposes)
-
-
-@dataclass(frozen=True, slots=True)
-class Sources:
-    """Texts that facts may rest on, read once for all of them; made by `sources`."""
-
-    sentences: tuple[_Sentence, ...]
-    names: frozenset[str]
-    years: tuple[int, ...]
-
-
-def sources(
-    texts: Sequence[str], said_on: Sequence[date | None] = (), names: Iterable[str] = ()
-) -> Sources:
-    """Return texts as `supported_by` looks at them.
-
-    Args:
-        texts: In the order they were said.
-        said_on: The day each was said, where it is known, to tell what "yesterday" means; empty:
-            none is known.
-        names: Of the owner: in a fact they stand for the user, and need not stand in a text.
-    """
-    days = said_on or [None] * len(texts)
-    read = [
-        _read(place, text, day) for place, (text, day) in enumerate(zip(texts, days, strict=True))
-    ]
-    years = {one.first.year for found in read for sentence in found for one in sentence.days}
-    return Sources(
-        sentences=tuple(chain.from_iterable(_answered(read, texts))),
-        names=frozenset(fold(word) for name in names for word in _WORD.findall(name)),
-        years=tuple(sorted(years)),
-    )
 
 
 def supported_by(fact: str, told: Sources) -> tuple[int, ...]:
@@ -273,90 +185,11 @@ def names_and_numbers(text: str) -> frozenset[str]:
 
 def words_and_numbers(text: str) -> frozenset[str]:
     """Return all words and numbers of a text as `names_and_numbers` spells them."""
-    return frozenset(_words(text)) | figures(text)
+    return frozenset(words_of(text)) | figures(text)
 
 
 def _trust(origin: Origin, among: Iterable[Origin]) -> int:
     return sum(is_outranked(origin, by=other) for other in set(among))
-
-
-# --- reading sources ------------------------------------------------------------------------------
-
-
-def _read(place: int, text: str, day: date | None) -> list[_Sentence]:
-    days = dates_meant(text, day) if day else _days_named(text)
-    return [
-        _Sentence((place,), _said_in(found), days, asks=any(one.asks for one in found))
-        for found in clauses(text)
-    ]
-
-
-def _days_named(text: str) -> tuple[Days, ...]:
-    return tuple(days for named in named_dates(text, ()) for days in named.days)
-
-
-def _said_in(sentence: Sequence[Clause]) -> tuple[_Said, ...]:
-    """Return what clauses say; "but not coffee" lends its verb from the clause before."""
-    said: list[_Said] = []
-    before: tuple[str, ...] = ()
-    for clause in sentence:
-        found = content_terms(clause.text)
-        is_rest = clause.denies and len(clause.text.split()) <= _REST_WORDS
-        said.append(_said(clause, found + before[:1] if is_rest else found))
-        before = found
-    return tuple(said)
-
-
-def _said(clause: Clause, found: Sequence[str]) -> _Said:
-    return _Said(
-        terms=frozenset(found) | implied_terms(clause.text),
-        in_order=tuple(found),
-        words=frozenset(_words(clause.text)),
-        figures=figures(clause.text),
-        counted=counted_terms(clause.text),
-        denies=clause.denies,
-        supposes=clause.supposes,
-        of_other=clause.of_other,
-        of_mine=frozenset(content_terms(clause.of_mine)) if clause.of_mine else frozenset(),
-        owned=frozenset(chain.from_iterable(map(content_terms, _OWNED.findall(clause.text)))),
-    )
-
-
-def _answered(
-    read: Sequence[Sequence[_Sentence]], texts: Sequence[str]
-) -> Iterator[Iterator[_Sentence]]:
-    """Yield each text's sentences: of its questions only the last, as what the next text answers.
-
-    Where that answers yes, or no, the question counts as said, or denied, by both.
-    """
-    for place, found in enumerate(read):
-        following = texts[place + 1] if place + 1 < len(texts) else ""
-        yield chain.from_iterable(
-            _as_answered(sentence, following) if sentence.asks else (sentence,)
-            for at, sentence in enumerate(found)
-            if not sentence.asks or at == len(found) - 1
-        )
-
-
-def _as_answered(question: _Sentence, answer: str) -> Iterator[_Sentence]:
-    yield question
-    says_no = NO.match(answer) is not None
-    if says_no or YES.match(answer):
-        (place,) = question.places
-        said = tuple(_denied(one) if says_no else one for one in question.said)
-        yield _Sentence((place, place + 1), said, question.days)
-
-
-def _denied(said: _Said) -> _Said:
-    return replace(said, denies=not said.denies)
-
-
-def _words(text: str) -> Iterator[str]:
-    """Yield the words of a text, folded, without a possessive; those with a hyphen in parts too."""
-    for word in _WORD.findall(text):
-        plain = fold(_POSSESSIVE.sub("", word))
-        yield plain
-        yield from plain.split("-")
 
 
 # --- reading a fact -------------------------------------------------------------------------------
@@ -376,16 +209,15 @@ def _parts(fact: str, told: Sources) -> tuple[_Part, ...]:
 def _part(clause: Clause, told: Sources, *, opens: bool) -> _Part:
     dates = tuple(named_dates(clause.text, told.years))
     rest = _without(clause.text, dates)
-    first = _WORD.search(rest) if opens else None
-    is_loose = leaning(_WORD.findall(rest)) == "de"  # every noun has a capital
+    first = WORD.search(rest) if opens else None
+    is_loose = leaning(WORD.findall(rest)) == "de"  # every noun has a capital
     names: set[str] = set()
     musts: list[str] = []
     calendar: set[str] = set()
 
     def kept(match: re.Match[str]) -> str:
         """Sort a word; return it where it is an ordinary one."""
-        word = _POSSESSIVE.sub("", match[0])
-        plain = fold(word)
+        word, plain = match[0], bare(match[0])
         if plain in _USER or plain in told.names:
             return " "
         if not word[0].isupper() or (plain in STOP_WORDS and not word.isupper()) or word == "I":
@@ -398,7 +230,7 @@ def _part(clause: Clause, told: Sources, *, opens: bool) -> _Part:
             names.add(plain)
         return " "
 
-    ordinary = _WORD.sub(kept, rest)
+    ordinary = WORD.sub(kept, rest)
     ordinary = _HAS.sub(" ", ordinary) if is_loose else ordinary
     must = content_terms(" ".join(musts)) if musts else ()
     other = content_terms(ordinary)
@@ -411,7 +243,7 @@ def _part(clause: Clause, told: Sources, *, opens: bool) -> _Part:
         figures=figures(rest),
         counted=counted_terms(rest),
         dates=tuple(
-            (named.days, _figures_and_words(named.span.of(clause.text))) for named in dates
+            (named.days, _figures_andwords_of(named.span.of(clause.text))) for named in dates
         ),
         calendar=frozenset(calendar),
         denies=clause.denies,
@@ -427,7 +259,8 @@ def _without(text: str, dates: Iterable[Named]) -> str:
 
 
 def _is_known(word: str) -> bool:
-    return word in CAPITALISED_NAMES or word.lower() in NAMES
+    plain = word.replace("’", "'").removesuffix("'s")
+    return plain in CAPITALISED_NAMES or plain.lower() in NAMES
 
 
 def _is_word(term: str) -> bool:
@@ -439,15 +272,15 @@ def _is_word(term: str) -> bool:
     )
 
 
-def _figures_and_words(text: str) -> frozenset[str]:
-    months = (fold(word) for word in _WORD.findall(text))
+def _figures_andwords_of(text: str) -> frozenset[str]:
+    months = (fold(word) for word in WORD.findall(text))
     return figures(text) | {word for word in months if word in MONTHS}
 
 
 # --- holding the two against each other -----------------------------------------------------------
 
 
-def _supported_by(parts: Sequence[_Part], told: Sequence[_Sentence]) -> tuple[int, ...]:
+def _supported_by(parts: Sequence[_Part], told: Sequence[Sentence]) -> tuple[int, ...]:
     """Return the texts of the smallest windows of sentences that support all parts of a fact."""
     if not parts:
         return ()
@@ -462,7 +295,7 @@ def _supported_by(parts: Sequence[_Part], told: Sequence[_Sentence]) -> tuple[in
     return ()
 
 
-def _touched(parts: Sequence[_Part]) -> Callable[[_Sentence], bool]:
+def _touched(parts: Sequence[_Part]) -> Callable[[Sentence], bool]:
     """Return whether a sentence has any word of a fact, the ends of words aside."""
     beginnings = {term[:_BEGINNING] for part in parts for term in part.terms}
     exact = frozenset(chain.from_iterable((*part.names, *part.calendar) for part in parts))
@@ -470,7 +303,7 @@ def _touched(parts: Sequence[_Part]) -> Callable[[_Sentence], bool]:
         chain.from_iterable((*part.figures, *chain(*(d for _, d in part.dates))) for part in parts)
     )
 
-    def touches(sentence: _Sentence) -> bool:
+    def touches(sentence: Sentence) -> bool:
         return any(
             not said.words.isdisjoint(exact)
             or not said.figures.isdisjoint(numbers)
@@ -481,7 +314,7 @@ def _touched(parts: Sequence[_Part]) -> Callable[[_Sentence], bool]:
     return touches
 
 
-def _places(parts: Sequence[_Part], window: Sequence[_Sentence]) -> set[int]:
+def _places(parts: Sequence[_Part], window: Sequence[Sentence]) -> set[int]:
     """Return the texts of a window that support a fact; none where one part is not supported."""
     places: set[int] = set()
     for part in parts:
@@ -492,7 +325,7 @@ def _places(parts: Sequence[_Part], window: Sequence[_Sentence]) -> set[int]:
     return places
 
 
-def _places_of(part: _Part, window: Sequence[_Sentence]) -> set[int]:
+def _places_of(part: _Part, window: Sequence[Sentence]) -> set[int]:
     stated = [
         (one, said) for one in window if not one.asks for said in one.said if part.is_of(said)
     ]
@@ -527,14 +360,14 @@ def _places_of(part: _Part, window: Sequence[_Sentence]) -> set[int]:
     return found if len(missing) <= len(part.terms) // WORDS_PER_MISS else set()
 
 
-def _counts_alike(part: _Part, like: Iterable[_Said]) -> bool:
+def _counts_alike(part: _Part, like: Iterable[Said]) -> bool:
     """Tell whether nothing that a fact counts is only counted otherwise in a source."""
     known = frozenset(chain.from_iterable(said.counted for said in like))
     told = frozenset(term for term, _ in known)
     return all(term not in told or (term, number) in known for term, number in part.counted)
 
 
-def _adds(part: _Part, said: _Said, days: Sequence[Days]) -> bool:
+def _adds(part: _Part, said: Said, days: Sequence[Days]) -> bool:
     """Tell whether a clause brings anything that a fact needs."""
     return (
         any(_stands(term, said.terms) for term in part.terms)
@@ -547,7 +380,7 @@ def _adds(part: _Part, said: _Said, days: Sequence[Days]) -> bool:
     )
 
 
-def _is_replaced(term: str, terms: Sequence[str], like: Iterable[_Said]) -> bool:
+def _is_replaced(term: str, terms: Sequence[str], like: Iterable[Said]) -> bool:
     """Tell whether another word stands in a source where a fact has this: a green sofa, a red."""
     place = terms.index(term)
     if not 0 < place < len(terms) - 1:
