@@ -21,7 +21,7 @@ Written by tools/doors.py: change `OwnerMemory`, then run `make doors`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 {imports}
 

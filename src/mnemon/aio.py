@@ -116,6 +116,12 @@ class AsyncOwnerMemory:
     process_exchange = _on_owner(OwnerMemory.process_exchange)
     memories = _on_owner(OwnerMemory.memories)
     active_count = _on_owner(OwnerMemory.active_count)
+    summaries = _on_owner(OwnerMemory.summaries)
+    undo_consolidation = _on_owner(OwnerMemory.undo_consolidation)
+    compress = _on_owner(OwnerMemory.compress)
+    backlog = _on_owner(OwnerMemory.backlog)
+    retry = _on_owner(OwnerMemory.retry)
+    context_with_results = _on_owner(OwnerMemory.context_with_results)
 
     def export(self) -> AsyncIterator[Record]:
         """Give what `OwnerMemory.export` gives."""
@@ -230,6 +236,15 @@ class AsyncMnemon:
     process_exchange = _on_engine(Mnemon.process_exchange)
     memories = _on_engine(Mnemon.memories)
     active_count = _on_engine(Mnemon.active_count)
+    consolidate = _on_engine(Mnemon.consolidate)
+    work = _on_engine(Mnemon.work)
+    chat_model = _on_engine(Mnemon.chat_model)
+    summaries = _on_engine(Mnemon.summaries)
+    undo_consolidation = _on_engine(Mnemon.undo_consolidation)
+    compress = _on_engine(Mnemon.compress)
+    backlog = _on_engine(Mnemon.backlog)
+    retry = _on_engine(Mnemon.retry)
+    context_with_results = _on_engine(Mnemon.context_with_results)
 
     def export(self, *, owner: str) -> AsyncIterator[Record]:
         """Give what `OwnerMemory.export` gives."""

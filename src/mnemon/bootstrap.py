@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,31 +16,14 @@ from mnemon.config.loading import user_folder
 from mnemon.config.paths import file_path
 from mnemon.config.thresholds import fitted
 from mnemon.errors import InvalidConfiguration, InvalidInput, WrongEmbeddingModel
-from mnemon.owner import Services
 from mnemon.ports.backups import Copyable
 from mnemon.profiles.model import Profile
 from mnemon.services.access import Access
-from mnemon.services.base_memory import BaseMemoryKeeping
-from mnemon.services.change import Changing
-from mnemon.services.context import Contexts
+from mnemon.services.asking import AskedArbitrator, NoModel
 from mnemon.services.indexing import Indexer
-from mnemon.services.ingest import Ingesting
-from mnemon.services.inspect import Inspecting
-from mnemon.services.keys import KeyRotation
-from mnemon.services.learn import Learning
-from mnemon.services.maintain import Maintaining
-from mnemon.services.purge import Purging
-from mnemon.services.recall import Recalling
-from mnemon.services.remember import Remembering
-from mnemon.services.retain import Retaining
-from mnemon.services.review import Reviewing
-from mnemon.services.scheduling import Scheduling
-from mnemon.services.settling import Settling
-from mnemon.services.switching import Switching
 from mnemon.services.touches import Touches
-from mnemon.services.transfer import Transferring
-from mnemon.services.verify import Verifying
-from mnemon.services.weighing import Weighing
+from mnemon.wiring import Ground, services
+from mnemon.workers.background import Background
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,6 +33,7 @@ if TYPE_CHECKING:
     from mnemon.adapters.chat.metered import MeteredChats
     from mnemon.adapters.chat.steady import SteadyChat
     from mnemon.adapters.crypto.ring import KeyRing
+    from mnemon.owner import Services
     from mnemon.policies.merging import Verdict
     from mnemon.ports.arbitrator import Arbitrator
     from mnemon.ports.backups import Restored
@@ -60,6 +44,7 @@ if TYPE_CHECKING:
     from mnemon.ports.reranker import Reranker
     from mnemon.ports.store import Store
     from mnemon.ports.tokens import TokenCounter
+    from mnemon.services.working import Worked
 
 IN_MEMORY = ":memory:"
 KEY = "MNEMON_KEY"
@@ -75,7 +60,17 @@ class Parts:
     store: Store
     services: Services
     touches: Touches
-    chat: MeteredChats | None = None
+    models: MeteredChats | NoModel
+    background: Background
+    closing: tuple[SteadyChat, ...]
+
+    def close(self) -> None:
+        """Let go of all that is held open; what a model was asked is waited for, some seconds."""
+        self.background.close()
+        self.touches.close()
+        self.store.close()
+        for each in self.closing:
+            each.close()
 
 
 def assemble(  # noqa: PLR0913 - what `Mnemon.open` takes
@@ -90,6 +85,7 @@ def assemble(  # noqa: PLR0913 - what `Mnemon.open` takes
     reranker: Reranker | Callable[[str, list[str]], Sequence[float]] | None = None,
     arbitrator: Arbitrator | Callable[[str, str], Verdict] | None = None,
     chat: ChatModel | Callable[[list[dict[str, str]]], str] | None = None,
+    worker: bool | None = None,
 ) -> Parts:
     """Open a store and put the services around it; see `Mnemon.open`."""
     own = () if profile is None or isinstance(profile, str) else (_profile(profile),)
@@ -99,7 +95,8 @@ def assemble(  # noqa: PLR0913 - what `Mnemon.open` takes
     settings = fitted(loaded, chosen.name).settings
     model = _chat(chat, settings)
     book = ProfileBook.of(loaded, chosen.name, *own)
-    default = own[0].name if own else settings.profile
+    named = profile if isinstance(profile, str) else settings.profile
+    default = own[0].name if own else named
     if default not in book:
         raise InvalidConfiguration(
             "profile", f"{default!r} is none of {', '.join(book)}", loaded.origins["profile"]
@@ -110,21 +107,29 @@ def assemble(  # noqa: PLR0913 - what `Mnemon.open` takes
         touches = Touches(store, clock)
         access = Access(store, clock, book, default, settings.enabled)
         indexer = Indexer(chosen, tokens or open_counter(settings), store)
-        recalling = Recalling(
-            access,
-            indexer,
-            touches,
-            limit=settings.rag_limit,
+        models = _models(model, store, clock, indexer.counter, settings)
+        condenser = _condenser(settings) or model
+
+        def work(stopped: Callable[[], bool]) -> Sequence[Worked]:
+            return made.working.run_due(stopped)
+
+        background = Background(work)
+        ground = Ground(
+            access=access,
+            indexer=indexer,
+            touches=touches,
+            models=models,
+            condensers=_models(condenser, store, clock, indexer.counter, settings),
             reranker=_reranker(reranker, settings),
+            arbitrators=_arbitrators(_arbitrator(arbitrator, settings), models, settings),
+            awaits=_awaits(model, background, works=settings.worker if worker is None else worker),
         )
-        settling = Settling(access, indexer, _arbitrator(arbitrator, settings))
-        services = _services(access, indexer, recalling, settling, touches, settings)
+        made = services(ground, settings)
     except BaseException:
         store.close()
         raise
-    if model is None:
-        return Parts(store, services, touches)
-    return Parts(store, services, touches, _metered(model, store, clock, indexer.counter, settings))
+    closing = tuple({id(each): each for each in (model, condenser) if each is not None}.values())
+    return Parts(store, made, touches, models, background, closing)
 
 
 def _profile(given: object) -> Profile:
@@ -136,40 +141,6 @@ def _profile(given: object) -> Profile:
     if not isinstance(given, Profile):
         raise InvalidInput("profile", f"must be a name or a Profile, not {type(given).__name__}")
     return given
-
-
-def _services(
-    access: Access,
-    indexer: Indexer,
-    recalling: Recalling,
-    settling: Settling,
-    touches: Touches,
-    settings: Settings,
-) -> Services:
-    changing = Changing(access, indexer)
-    weighing = Weighing(access, indexer)
-    maintaining, retaining = Maintaining(access), Retaining(access, indexer)
-    return Services(
-        base_memory=BaseMemoryKeeping(access),
-        maintaining=maintaining,
-        retaining=retaining,
-        scheduling=Scheduling(
-            access, maintaining, retaining, retention_days=settings.retention_days
-        ),
-        switching=Switching(access, indexer),
-        remembering=Remembering(access, settling),
-        learning=Learning(access, indexer, settling, weighing, typed=settings.enable_learning),
-        changing=changing,
-        recalling=recalling,
-        contexts=Contexts(access, indexer, recalling, touches, enabled=settings.enable_rag),
-        ingesting=Ingesting(access, weighing, settling),
-        inspecting=Inspecting(access),
-        transferring=Transferring(access, indexer, settling),
-        keys=KeyRotation(access.store, indexer),
-        purging=Purging(access, indexer),
-        verifying=Verifying(access, indexer),
-        reviewing=Reviewing(access, indexer, changing),
-    )
 
 
 def open_store(url: str, settings: Settings, ciphers: Ciphers | None = None) -> Store:
@@ -349,9 +320,12 @@ def _chat(
     given: ChatModel | Callable[[list[dict[str, str]]], str] | None, settings: Settings
 ) -> SteadyChat | None:
     from mnemon.adapters.chat.configured import steady
+    from mnemon.adapters.chat.steady import SteadyChat
 
     if given is None:
         return open_chat(settings)
+    if isinstance(given, SteadyChat):  # with a care of its own
+        return given
     if hasattr(given, "complete"):
         return steady(given, settings.chat)  # type: ignore[arg-type] # what has it is the port
     _check_function("chat", given)
@@ -373,10 +347,49 @@ def open_chat(settings: Settings) -> SteadyChat | None:
     return None if model is None else steady(model, settings.chat)
 
 
-def _metered(
-    model: SteadyChat, store: Store, clock: Clock, tokens: TokenCounter, settings: Settings
-) -> MeteredChats:
+def _condenser(settings: Settings) -> SteadyChat | None:
+    """Return the model that makes histories shorter, where that is another."""
+    own, chat = settings.timeline, settings.chat
+    if not (own.consolidation_provider or own.consolidation_model):
+        return None
+    provider = own.consolidation_provider or chat.provider
+    chosen = replace(chat, provider=provider, model=own.consolidation_model or chat.model)
+    return open_chat(replace(settings, chat=chosen))
+
+
+def _arbitrators(
+    given: Arbitrator | None, models: MeteredChats | NoModel, settings: Settings
+) -> Callable[[str], Arbitrator | None]:
+    """Return who arbitrates for an owner: who was given, else the language model, else nobody."""
+
+    def arbitrator(owner_id: str) -> Arbitrator | None:
+        model = models.of(owner_id)
+        if given is not None or model is None:
+            return given
+        return TimedArbitrator(AskedArbitrator(model), settings.facts.arbitration_timeout_s)
+
+    return arbitrator
+
+
+def _awaits(
+    model: SteadyChat | None, background: Background, *, works: bool
+) -> Callable[[], None] | None:
+    """Return what is called when something waits for a model; None: there is no model."""
+    if model is None:
+        return None
+    return background.wake if works else lambda: None
+
+
+def _models(
+    model: SteadyChat | None,
+    store: Store,
+    clock: Clock,
+    tokens: TokenCounter,
+    settings: Settings,
+) -> MeteredChats | NoModel:
     """Return a model whose calls are counted in the store, owner by owner."""
+    if model is None:
+        return NoModel()
     from mnemon.adapters.chat.metered import Limits, MeteredChats, Prices
 
     own = settings.chat

@@ -5,13 +5,13 @@ Written by tools/doors.py: change `OwnerMemory`, then run `make doors`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mnemon.owner import DEFAULT_SESSION, TOKEN_BUDGET, WORKING_MEMORY
 from mnemon.shorthands import PAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from mnemon.domain.base_memory import BaseMemory
@@ -20,10 +20,13 @@ if TYPE_CHECKING:
     from mnemon.domain.messages import Message, Session
     from mnemon.domain.owners import Statistics
     from mnemon.domain.recall import Mode, RecallResult
+    from mnemon.domain.work import Backlog
     from mnemon.exchange.jsonl import Remembered
     from mnemon.exchange.records import Record
     from mnemon.owner import OwnerMemory
     from mnemon.services.change import Forgotten
+    from mnemon.services.compressing import Compressed
+    from mnemon.services.context import Context
     from mnemon.services.learn import Learned
     from mnemon.services.purge import Purged
     from mnemon.services.switching import Switched
@@ -74,9 +77,13 @@ class OwnerDoors:
         owner: str,
         session: str = DEFAULT_SESSION,
         at: datetime | None = None,
+        action: str = "",
+        cut: bool = False,
     ) -> Learned:
         """See `OwnerMemory.learn`."""
-        return self.owner(owner).learn(user, assistant, session=session, at=at)
+        return self.owner(owner).learn(
+            user, assistant, session=session, at=at, action=action, cut=cut
+        )
 
     def log(
         self: _Owners, messages: Sequence[Message], *, owner: str, session: str = DEFAULT_SESSION
@@ -187,6 +194,37 @@ class OwnerDoors:
     ) -> str:
         """See `OwnerMemory.context`."""
         return self.owner(owner).context(
+            query,
+            token_budget=token_budget,
+            top_k=top_k,
+            kinds=kinds,
+            session=session,
+            tags=tags,
+            since=since,
+            until=until,
+            as_of=as_of,
+            touch=touch,
+            state=state,
+        )
+
+    def context_with_results(
+        self: _Owners,
+        query: str,
+        *,
+        owner: str,
+        token_budget: int = TOKEN_BUDGET,
+        top_k: int | None = None,
+        kinds: Iterable[str] | None = None,
+        session: str | None = None,
+        tags: Iterable[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        as_of: datetime | None = None,
+        touch: bool = True,
+        state: str = "",
+    ) -> Context:
+        """See `OwnerMemory.context_with_results`."""
+        return self.owner(owner).context_with_results(
             query,
             token_budget=token_budget,
             top_k=top_k,
@@ -344,6 +382,33 @@ class OwnerDoors:
     def roll_back_base_memory(self: _Owners, version: int, *, owner: str) -> BaseMemory:
         """See `OwnerMemory.roll_back_base_memory`."""
         return self.owner(owner).roll_back_base_memory(version)
+
+    def summaries(self: _Owners, *, owner: str) -> tuple[Memory, ...]:
+        """See `OwnerMemory.summaries`."""
+        return self.owner(owner).summaries()
+
+    def undo_consolidation(self: _Owners, id: str, *, owner: str) -> Memory:
+        """See `OwnerMemory.undo_consolidation`."""
+        return self.owner(owner).undo_consolidation(id)
+
+    def compress(
+        self: _Owners,
+        history: Sequence[Mapping[str, Any]],
+        *,
+        owner: str,
+        session: str = DEFAULT_SESSION,
+        context_window: int | None = None,
+    ) -> Compressed:
+        """See `OwnerMemory.compress`."""
+        return self.owner(owner).compress(history, session=session, context_window=context_window)
+
+    def backlog(self: _Owners, *, owner: str) -> Backlog:
+        """See `OwnerMemory.backlog`."""
+        return self.owner(owner).backlog()
+
+    def retry(self: _Owners, *, owner: str) -> None:
+        """See `OwnerMemory.retry`."""
+        self.owner(owner).retry()
 
     def stats(self: _Owners, *, owner: str) -> Statistics:
         """See `OwnerMemory.stats`."""

@@ -23,18 +23,20 @@ if TYPE_CHECKING:
     from mnemon.policies.merging import Verdict
     from mnemon.ports.arbitrator import Arbitrator
     from mnemon.ports.backups import Restored
-    from mnemon.ports.chat import ChatModel
+    from mnemon.ports.chat import ChatModel, StreamingModel
     from mnemon.ports.cipher import Ciphers
     from mnemon.ports.clock import Clock
     from mnemon.ports.embedder import Embedder
     from mnemon.ports.reranker import Reranker
     from mnemon.ports.tokens import TokenCounter
     from mnemon.profiles.model import Profile
+    from mnemon.services.consolidation.staging import Consolidated
     from mnemon.services.inspect import ProfileInfo
     from mnemon.services.purge import Erased
     from mnemon.services.retain import Retained
     from mnemon.services.scheduling import Done
     from mnemon.services.verify import Report
+    from mnemon.services.working import Worked
 
 
 class Mnemon(OwnerDoors):
@@ -61,6 +63,7 @@ class Mnemon(OwnerDoors):
         reranker: Reranker | Callable[[str, list[str]], Sequence[float]] | None = None,
         arbitrator: Arbitrator | Callable[[str, str], Verdict] | None = None,
         chat: ChatModel | Callable[[list[dict[str, str]]], str] | None = None,
+        worker: bool | None = None,
     ) -> Self:
         """Open a store; a new one is made where there is none.
 
@@ -85,6 +88,8 @@ class Mnemon(OwnerDoors):
                 first; None: both are kept.
             chat: The language model: a port, or a function from messages, each with `role` and
                 `content`, to a text; None: by the configuration, where there may be none.
+            worker: Whether to do in the background what waits for the language model, if there is
+                one; None: by the configuration. If not, `mnemon worker` or `work` does.
 
         Raises:
             InvalidConfiguration: A setting can't be taken.
@@ -107,6 +112,7 @@ class Mnemon(OwnerDoors):
                 reranker=reranker,
                 arbitrator=arbitrator,
                 chat=chat,
+                worker=worker,
             )
         )
 
@@ -287,6 +293,34 @@ class Mnemon(OwnerDoors):
         retain = self._parts.services.retaining.retain
         return tuple(retain(each, days=days, dry_run=dry_run) for each in self._meant(owner))
 
+    def consolidate(self, *, owner: str | None = None) -> tuple[Consolidated, ...]:
+        """Make memories shorter by the rules of their owners' profiles; say what was made.
+
+        Summaries of messages, of conversations and of old sessions, and the base memory. A worker
+        does it by itself. What a summary stands for is kept, and `undo_consolidation` brings it
+        back.
+
+        Args:
+            owner: Whose; None: everybody's.
+
+        Raises:
+            ServiceFailed: The model failed; what was made before stays.
+        """
+        consolidate = self._parts.services.consolidating.consolidate
+        return tuple(made for each in self._meant(owner) for made in consolidate(each))
+
+    def work(self, stopped: Callable[[], bool] = lambda: False) -> tuple[Worked, ...]:
+        """Do what waits for a model and nobody else does: learning and consolidating.
+
+        `mnemon worker` calls this again and again, and a process with a model does in the
+        background. However many processes do, nothing is learned twice; what fails is tried again
+        later (`backlog`).
+
+        Args:
+            stopped: Asked in between: whether to leave the rest for later.
+        """
+        return self._parts.services.working.run_due(stopped)
+
     def run_jobs(self, stopped: Callable[[], bool] = lambda: False) -> tuple[Done, ...]:
         """Do the scheduled jobs that are due and that nobody else is doing; say what was done.
 
@@ -308,16 +342,21 @@ class Mnemon(OwnerDoors):
     ) -> tuple[str, ...]:
         return tuple(id_ for each in self._meant(owner) for id_ in work(each))
 
+    def chat_model(self, owner: str) -> StreamingModel | None:
+        """Return the language model, its calls counted for an owner; None where there is none."""
+        return self._parts.models.of(arguments.name(owner, "owner"))
+
     def flush(self) -> None:
         """Write what waits to be written: access counts."""
         self._parts.touches.flush()
 
     def close(self) -> None:
-        """Write what waits, and let go of the store. Closing twice is no error."""
-        self._parts.touches.close()
-        self._parts.store.close()
-        if self._parts.chat is not None:
-            self._parts.chat.close()
+        """Write what waits, and let go of the store. Closing twice is no error.
+
+        What a model was asked in the background is waited for, some seconds long; what it has not
+        come to waits in the store.
+        """
+        self._parts.close()
 
     def __enter__(self) -> Self:
         """Return itself."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mnemon.domain.messages import Message, Role
 from mnemon.services.screening import screened_name
 from mnemon.shorthands import Shorthands
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from mnemon.domain.base_memory import BaseMemory
@@ -19,11 +19,14 @@ if TYPE_CHECKING:
     from mnemon.domain.messages import Session
     from mnemon.domain.owners import Statistics
     from mnemon.domain.recall import Mode, RecallResult
+    from mnemon.domain.work import Backlog
     from mnemon.exchange.jsonl import Remembered
     from mnemon.exchange.records import Record
     from mnemon.services.base_memory import BaseMemoryKeeping
     from mnemon.services.change import Changing, Forgotten
-    from mnemon.services.context import Contexts
+    from mnemon.services.compressing import Compressed, Compressing
+    from mnemon.services.consolidation.running import Consolidating
+    from mnemon.services.context import Context, Contexts
     from mnemon.services.ingest import Ingesting
     from mnemon.services.inspect import Inspecting
     from mnemon.services.keys import KeyRotation
@@ -38,11 +41,14 @@ if TYPE_CHECKING:
     from mnemon.services.switching import Switched, Switching
     from mnemon.services.transfer import Taken, Transferring
     from mnemon.services.verify import Verifying
+    from mnemon.services.working import Working
 
 DEFAULT_SESSION = "default"
 TOKEN_BUDGET = 2_000
 CONTEXT_TOP_K = 100
 WORKING_MEMORY = 20
+IGNORE = "IGNORE"
+"""The action of an assistant to whom nothing was meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,9 @@ class Services:
     switching: Switching
     remembering: Remembering
     learning: Learning
+    compressing: Compressing
+    consolidating: Consolidating
+    working: Working
     changing: Changing
     recalling: Recalling
     contexts: Contexts
@@ -135,6 +144,8 @@ class OwnerMemory(Shorthands):
         *,
         session: str = DEFAULT_SESSION,
         at: datetime | None = None,
+        action: str = "",
+        cut: bool = False,
     ) -> Learned:
         """Take in one exchange: two messages, and what is worth remembering of the user's.
 
@@ -143,13 +154,18 @@ class OwnerMemory(Shorthands):
             assistant: The reply; None: there is none yet.
             session: The conversation.
             at: When it was said; None: now.
+            action: What the assistant did. "IGNORE": the exchange is logged, and never learned
+                from.
+            cut: Whether the reply broke off: it is logged, and never learned from.
 
         Raises:
             InvalidInput: An argument can't be taken; nothing was stored.
         """
-        messages = [Message(None, user, Role.USER, at)]
+        learn = action.strip().upper() != IGNORE
+        messages = [Message(None, user, Role.USER, at, learn=learn)]
         if assistant is not None:
-            messages.append(Message(None, assistant, Role.ASSISTANT, at))
+            reply = Message(None, assistant, Role.ASSISTANT, at, learn=learn and not cut)
+            messages.append(reply)
         return self.log(messages, session=session)
 
     def log(self, messages: Sequence[Message], *, session: str = DEFAULT_SESSION) -> Learned:
@@ -319,6 +335,36 @@ class OwnerMemory(Shorthands):
         says, else 100. `state` says how things stand now, for the profile whose prompt has a place
         for it (`tiers`). See `recall`.
         """
+        return self.context_with_results(
+            query,
+            token_budget=token_budget,
+            top_k=top_k,
+            kinds=kinds,
+            session=session,
+            tags=tags,
+            since=since,
+            until=until,
+            as_of=as_of,
+            touch=touch,
+            state=state,
+        ).text
+
+    def context_with_results(
+        self,
+        query: str,
+        *,
+        token_budget: int = TOKEN_BUDGET,
+        top_k: int | None = None,
+        kinds: Iterable[str] | None = None,
+        session: str | None = None,
+        tags: Iterable[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        as_of: datetime | None = None,
+        touch: bool = True,
+        state: str = "",
+    ) -> Context:
+        """Return what `context` does, with the results that it shows and what it costs."""
         request = self._services.recalling.request(
             self.owner_id,
             query,
@@ -332,7 +378,7 @@ class OwnerMemory(Shorthands):
             until=until,
             as_of=as_of,
         )
-        return self._services.contexts.build(self.owner_id, request, touch=touch, state=state).text
+        return self._services.contexts.build(self.owner_id, request, touch=touch, state=state)
 
     def get(self, id: str) -> Memory:
         """Return a memory, in any state; a forgotten one without its words, until it is restored.
@@ -574,6 +620,56 @@ class OwnerMemory(Shorthands):
             NotFound: There is no such version.
         """
         return self._services.base_memory.roll_back(self.owner_id, version)
+
+    def summaries(self) -> tuple[Memory, ...]:
+        """Return the active memories that stand for others or for messages, oldest first."""
+        return self._services.inspecting.summaries(self.owner_id)
+
+    def undo_consolidation(self, id: str) -> Memory:
+        """Take a summary back: what it stands for is recalled as before; return it, not active.
+
+        Its sources are not summarised again. `restore` brings it back. For the base memory, see
+        `roll_back_base_memory`.
+
+        Raises:
+            NotFound: There is no active summary with that id.
+        """
+        return self._services.consolidating.undo(self.owner_id, id)
+
+    def compress(
+        self,
+        history: Sequence[Mapping[str, Any]],
+        *,
+        session: str = DEFAULT_SESSION,
+        context_window: int | None = None,
+    ) -> Compressed:
+        """Make the history of a conversation shorter, where that is due; what goes is remembered.
+
+        Due is it where the history takes more than half of the model's window, where so many
+        turns have gathered, or after a silence. What was said before gives way to a summary; the
+        newest messages stay, and a call of a tool is never parted from its result. What fails is
+        logged, never raised: the history is then as it was.
+
+        Args:
+            history: As chat services take it: mappings with `role`, `content` and, where tools are
+                used, `tool_calls`; with the summary of an earlier call, or all of it each time.
+            session: The conversation.
+            context_window: What the model's window holds, in tokens; None: as configured.
+
+        Raises:
+            InvalidInput: An argument can't be taken.
+        """
+        return self._services.compressing.compress(
+            self.owner_id, history, session_id=session, context_window=context_window
+        )
+
+    def backlog(self) -> Backlog:
+        """Return what waits to be learned from with a model, and what failed too often."""
+        return self._services.working.backlog(self.owner_id)
+
+    def retry(self) -> None:
+        """Let work that failed be tried again at once, what is parked too."""
+        self._services.working.retry(self.owner_id)
 
     def stats(self) -> Statistics:
         """Return how much is stored."""

@@ -13,6 +13,7 @@ from mnemon import Mnemon
 from mnemon.domain.messages import Message, Role
 from mnemon.errors import InvalidInput, StoreUnavailable
 from mnemon.services.scheduling import Done
+from mnemon.services.working import Worked
 from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
 from mnemon.workers.loop import work
@@ -208,7 +209,7 @@ def test_many_workers_on_one_store_do_each_job_once(tmp_path: Path, clock: Setta
 
 def test_the_loop_reports_what_it_did_survives_a_failure_and_stops() -> None:
     stop = threading.Event()
-    reported: list[Done] = []
+    reported: list[Done | Worked] = []
     calls = 0
 
     def run_due(_stopped: object) -> tuple[Done, ...]:
@@ -221,4 +222,4 @@ def test_the_loop_reports_what_it_did_survives_a_failure_and_stops() -> None:
         return (Done(f"job {calls}", 1, 1, finished=True),)
 
     work(run_due, stop, poll_s=0.0, report=reported.append)
-    assert [done.job for done in reported] == ["job 2", "job 3"]
+    assert [each.job for each in reported if isinstance(each, Done)] == ["job 2", "job 3"]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemon.domain.messages import Message, Role
-from mnemon.policies.exchanges import ExchangesLearned, exchange, shortened
+from mnemon.policies.exchanges import ExchangesLearned, exchange, grouped, shortened
 from mnemon.policies.importance import companion_kind
 from mnemon.policies.judging import CueJudging
 from mnemon.policies.learning import Made
+from mnemon.testing.builders import at, message
 
 LEARNING = ExchangesLearned(CueJudging(companion_kind), max_chars=200)
 
@@ -118,3 +121,51 @@ def test_what_is_shortened_is_a_beginning_and_says_so(text: str, max_chars: int)
     assert len(short) <= max_chars
     assert text.startswith(short.removesuffix(" …"))
     assert short == text or not short or short.endswith(" …")
+
+
+# --- exchanges that a model is to learn from --------------------------------------------------
+
+OPEN_SINCE = at(100)
+
+
+def numbers(*messages: Message) -> list[list[int]]:
+    groups = grouped(messages, open_since=OPEN_SINCE)
+    return [[each.sequence for each in group] for group in groups]
+
+
+def turn(number: int, role: Role, **fields: Any) -> Message:
+    return message(number, sequence=number, role=role, **fields)
+
+
+def test_an_exchange_ends_where_a_person_speaks_again() -> None:
+    user, assistant, tool = Role.USER, Role.ASSISTANT, Role.TOOL
+    roles = (user, tool, assistant, user, user, assistant)
+    assert numbers(*(turn(n, role) for n, role in enumerate(roles, 1))) == [[1, 2, 3], [4, 5, 6]]
+
+
+def test_an_exchange_is_of_one_session() -> None:
+    first, second = turn(1, Role.USER), turn(2, Role.USER, session_id="s2")
+    assert numbers(first, second, turn(3, Role.ASSISTANT)) == [[1, 3], [2]]
+
+
+def test_an_exchange_without_a_reply_is_left_out_while_it_is_young() -> None:
+    answered = (turn(1, Role.USER), turn(2, Role.ASSISTANT))
+    assert numbers(*answered, turn(99, Role.USER)) == [[1, 2], [99]]
+    assert numbers(*answered, turn(101, Role.USER)) == [[1, 2]]
+
+
+def test_where_only_people_talk_an_exchange_has_eight_messages() -> None:
+    people = [turn(n, Role.PARTICIPANT) for n in range(1, 11)]
+    assert numbers(*people) == [[1, 2, 3, 4, 5, 6, 7, 8], [9, 10]]
+
+
+@given(st.lists(st.tuples(st.sampled_from(Role), st.sampled_from(["s1", "s2"])), max_size=20))
+def test_each_message_is_in_one_exchange_and_in_its_order(told: list[tuple[Role, str]]) -> None:
+    messages = [turn(n, role, session_id=session) for n, (role, session) in enumerate(told, 1)]
+    groups = list(grouped(messages, open_since=at(1_000)))
+    assert sorted(each.sequence for group in groups for each in group) == list(
+        range(1, len(told) + 1)
+    )
+    for group in groups:
+        assert len({each.session_id for each in group}) == 1
+        assert [each.sequence for each in group] == sorted(each.sequence for each in group)

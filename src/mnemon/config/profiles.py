@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mnemon.errors import InvalidConfiguration
 from mnemon.policies.forgetting import Fading
+from mnemon.policies.triggers import Cascade, Consolidating
 from mnemon.profiles.chunks import ChunksNumbers, chunks
 from mnemon.profiles.companion import KINDS, CompanionNumbers, companion
 from mnemon.profiles.facts import LASTING, FactsNumbers, facts
@@ -37,8 +38,17 @@ def profiles(settings: Settings) -> dict[str, Profile]:
             settings.tiers.retrieval_top_k,
             settings.tiers.retrieval_min_similarity,
             settings.tiers.duplicate_distance_threshold,
+            Cascade(settings.tiers.short_term_threshold, settings.tiers.short_term_keep),
+            Cascade(settings.tiers.long_term_threshold, settings.tiers.long_term_keep),
         ),
-        timeline(settings.timeline.recall_limit, settings.timeline.timeline_retention_days),
+        timeline(
+            settings.timeline.recall_limit,
+            settings.timeline.timeline_retention_days,
+            Consolidating(
+                turns=settings.timeline.consolidation_turn_threshold,
+                idle_minutes=settings.timeline.idle_consolidation_minutes,
+            ),
+        ),
     )
     return {profile.name: profile for profile in made}
 
@@ -93,4 +103,6 @@ def _chunks_numbers(settings: Settings) -> ChunksNumbers:
         similarity_weight=own.similarity_weight,
         text_weight=own.text_weight,
         importance_weight=own.importance_weight,
+        compression_threshold=own.compression_threshold,
+        sessions_to_compress=own.sessions_to_compress,
     )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mnemon.config.fields import NOT_YET, scalar
+from mnemon.config.fields import scalar
 
 
-def _count(value: int, what: str, profile: str, *, low: int = 1, note: str = "") -> Any:
-    return scalar(value, what, low=low, high=1_000_000, profile=profile, note=note)
+def _count(value: int, what: str, profile: str, *, low: int = 1) -> Any:
+    return scalar(value, what, low=low, high=1_000_000, profile=profile)
 
 
 def _share(value: float, what: str, profile: str) -> Any:
@@ -49,10 +49,10 @@ class Chunks:
         0.1, "how much importance counts where it can't be had", "chunks"
     )
     compression_threshold: int = _count(
-        10, "over how many uncompressed sessions the oldest are compressed", "chunks", note=NOT_YET
+        10, "over how many uncompressed sessions the oldest are compressed", "chunks"
     )
     sessions_to_compress: int = _count(
-        5, "how many sessions are compressed together", "chunks", note=NOT_YET
+        0, "how many sessions are compressed together; 0: half of the threshold", "chunks", low=0
     )
 
 
@@ -61,19 +61,22 @@ class Tiers:
     """`[memory.tiers]`: the numbers of profile `tiers`."""
 
     short_term_threshold: int = _count(
-        30, "from how many messages on the older ones are summarised", "tiers", note=NOT_YET
+        30, "from how many messages on the older ones are summarised", "tiers"
     )
     short_term_keep: int = _count(
-        10, "how many of the newest messages stay unsummarised", "tiers", low=0, note=NOT_YET
+        10, "how many of the newest messages stay unsummarised", "tiers", low=0
     )
     long_term_threshold: int = _count(
-        20, "from how many summaries on the base memory takes up the older ones", "tiers",
-        note=NOT_YET,
-    )  # fmt: skip
+        20,
+        "from how many summaries on the base memory takes up the older ones",
+        "tiers",
+    )
     long_term_keep: int = _count(
-        10, "how many of the newest summaries stay out of the base memory", "tiers", low=0,
-        note=NOT_YET,
-    )  # fmt: skip
+        10,
+        "how many of the newest summaries stay out of the base memory",
+        "tiers",
+        low=0,
+    )
     retrieval_top_k: int = scalar(
         5, "how many facts are recalled, or stand in a prompt, where it is not said",
         low=1, high=100, profile="tiers",
@@ -99,16 +102,17 @@ class Timeline:
         90, "how many days entries of the timeline last", low=1, high=36_500, profile="timeline"
     )
     consolidation_turn_threshold: int = _count(
-        3, "from how many turns on a history is compressed", "timeline", note=NOT_YET
+        3, "from how many turns on a history is compressed", "timeline"
     )
     idle_consolidation_minutes: int = _count(
-        10, "after how many minutes of silence it is", "timeline", note=NOT_YET
+        10, "after how many minutes of silence it is", "timeline"
     )
     max_failures_before_degrade: int = _count(
-        3, "after how many failures in a row the messages are stored as they are", "timeline",
-        note=NOT_YET,
-    )  # fmt: skip
-    consolidation_provider: str = scalar(
-        "", "what compresses, where it is not the chat model", profile="timeline", note=NOT_YET
+        3,
+        "after how many failures in a row the messages are stored as they are",
+        "timeline",
     )
-    consolidation_model: str = scalar("", "its model", profile="timeline", note=NOT_YET)
+    consolidation_provider: str = scalar(
+        "", "what compresses, where it is not the chat model", profile="timeline"
+    )
+    consolidation_model: str = scalar("", "its model", profile="timeline")

@@ -265,6 +265,11 @@ class Settings:
     decay_factor: float = scalar(
         0.95, "what is left of a strength after a day", low=0.01, high=1.0, **_COMPANION
     )
+    worker: bool = scalar(
+        True,
+        "whether a process with a language model learns in the background; if not, `mnemon"
+        " worker` does",
+    )
     retention_days: int = scalar(
         0,
         "after how many days what is no longer active, and conversations in which nothing was"

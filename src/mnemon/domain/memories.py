@@ -23,6 +23,9 @@ class State(StrEnum):
     FADED = "faded"
     EVICTED = "evicted"
     FORGOTTEN = "forgotten"
+    UNSUPPORTED = "unsupported"
+    """A model took it from a conversation, and nothing said there supports it: never recalled,
+    unless somebody approves it."""
 
 
 DORMANT = frozenset({State.EXPIRED, State.FADED, State.EVICTED})
@@ -126,6 +129,9 @@ class Action(StrEnum):
     FADED = "faded"
     EVICTED = "evicted"
     APPROVED = "approved"
+    DOUBTED = "doubted"
+    CONDENSED = "condensed"
+    UNDONE = "undone"
     PURGED = "purged"
 
 

@@ -67,6 +67,8 @@ class Message:
         session_id: The conversation it belongs to.
         sequence: Its place there, from 1.
         version: 1 as said; higher where a sentence of it was forgotten.
+        learn: Whether it is learned from when it is logged: not what was cut, or was to be
+            ignored. It is not kept.
     """
 
     speaker: str | None
@@ -78,6 +80,7 @@ class Message:
     session_id: str = ""
     sequence: int = 0
     version: int = 1
+    learn: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,15 @@ from mnemon.text.sentences import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from datetime import datetime
 
     from mnemon.policies.judging import Judging
 
 QUESTION = "Q: "
 ANSWER = "A: "
 _CUT = " …"
+_MOST = 8
+"""How many messages an exchange has at most, where several people talk: a guess."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,43 @@ def _reply(messages: Sequence[Message], asked: int) -> int | None:
             break
         reply = place if role is Role.ASSISTANT else reply
     return reply
+
+
+def grouped(messages: Sequence[Message], *, open_since: datetime) -> Iterator[tuple[Message, ...]]:
+    """Yield the exchanges of messages, each of one session, in the order of their first message.
+
+    An exchange begins where a person speaks after a machine has, and has at most `_MOST` messages;
+    it ends with its session's last. One that is still open, with no reply of an assistant yet, is
+    left out, unless its last message was said before `open_since`.
+
+    Args:
+        messages: In the order they were stored.
+        open_since: See above.
+    """
+    by_session: dict[str, list[list[Message]]] = {}
+    begun: list[list[Message]] = []
+    for message in messages:
+        groups = by_session.setdefault(message.session_id, [])
+        if not groups or _begins(message, groups[-1]):
+            groups.append([])
+            begun.append(groups[-1])
+        groups[-1].append(message)
+    last = {id(groups[-1]) for groups in by_session.values()}
+    for group in begun:
+        if id(group) not in last or not _is_open(group, open_since):
+            yield tuple(group)
+
+
+def _begins(message: Message, group: Sequence[Message]) -> bool:
+    before = group[-1]
+    is_asked = message.role is not None and message.role.is_person
+    is_answered = before.role is not None and not before.role.is_person
+    return (is_asked and is_answered) or len(group) >= _MOST
+
+
+def _is_open(group: Sequence[Message], open_since: datetime) -> bool:
+    last = group[-1]
+    return last.role is not Role.ASSISTANT and last.at is not None and last.at > open_since
 
 
 def exchange(said: str, reply: str | None = None, *, max_chars: int) -> str:

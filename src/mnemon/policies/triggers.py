@@ -70,3 +70,7 @@ class Consolidating:
             Trigger.IDLE: idle_minutes >= self.idle_minutes,
         }
         return tuple(reason for reason, given in reasons.items() if given and new > 0)
+
+
+CONSOLIDATING = Consolidating()
+"""With the numbers of `timeline`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from mnemon.policies.condensing import Condensing, Sessions
 from mnemon.policies.forgetting import Unfading
 from mnemon.policies.learning import NothingLearned
 from mnemon.policies.ranking.cosine import LEAST_IMPORTANCE, ChunkReranking, CosineRanking
@@ -55,6 +56,8 @@ class ChunksNumbers:
         similarity_weight: What the cosine weighs where the reranker can't be had.
         text_weight: What the keywords weigh there.
         importance_weight: What the importance weighs there.
+        compression_threshold: Over how many uncompressed sessions the oldest are compressed.
+        sessions_to_compress: How many of them; 0: half as many.
     """
 
     top_k: int = 5
@@ -65,6 +68,8 @@ class ChunksNumbers:
     similarity_weight: float = 0.6
     text_weight: float = 0.3
     importance_weight: float = 0.1
+    compression_threshold: int = 10
+    sessions_to_compress: int = 0
 
 
 def chunks(numbers: ChunksNumbers = ChunksNumbers()) -> Profile:
@@ -79,6 +84,15 @@ def chunks(numbers: ChunksNumbers = ChunksNumbers()) -> Profile:
         keeping=SalienceKeeping(numbers.min_stored_importance),
         chunk_sizes=_sizes(numbers.min_chunk_tokens, numbers.max_chunk_tokens),
         learning=NothingLearned(),
+        condensing=Condensing(
+            sessions=Sessions(
+                numbers.compression_threshold,
+                numbers.sessions_to_compress or numbers.compression_threshold // 2,
+                EPISODIC,
+                SEMANTIC,
+            ),
+            kind=SEMANTIC,
+        ),
         merging=IdenticalOnce(),
         ranking=CosineRanking(least_importance=numbers.min_recalled_importance),
         reranking=ChunkReranking(

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from mnemon.policies.arbitration import TwoThresholds
+from mnemon.policies.dialects import FACTS
 from mnemon.policies.forgetting import HalfLives
 from mnemon.policies.judging import FixedJudging
 from mnemon.policies.learning import NothingLearned
@@ -87,6 +88,7 @@ def facts(numbers: FactsNumbers = FactsNumbers()) -> Profile:
         own_kinds=MappingProxyType(_OWN_KINDS),
         judging=FixedJudging("contextual"),
         learning=NothingLearned(),
+        extraction=FACTS,
         merging=TwoThresholds(
             numbers.auto_merge_threshold,
             numbers.arbitration_threshold,

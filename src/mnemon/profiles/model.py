@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from mnemon.policies.condensing import Condensing
 from mnemon.text.chunking import Sizes
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from mnemon.domain.memories import Origin
+    from mnemon.policies.dialects import Dialect
     from mnemon.policies.forgetting import Forgetting
     from mnemon.policies.judging import Judging
     from mnemon.policies.keeping import Keeping
@@ -33,6 +35,8 @@ class Profile:
         own_kinds: The kind of this profile that each kind of `standard` becomes.
         judging: What a text makes where it is not said.
         learning: What a conversation makes with no model.
+        extraction: In which words a model is asked for facts of it; None: it never is.
+        condensing: What is made shorter, and when.
         merging: What becomes of a memory that is like another.
         arbiter: What a memory that is new says of those that are known; None: nothing.
         ranking: How results are ordered.
@@ -77,6 +81,8 @@ class Profile:
     rendering: Rendering
     standard_kinds: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     own_kinds: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    extraction: Dialect | None = None
+    condensing: Condensing = field(default_factory=Condensing)
     outside_kinds: Mapping[Origin, str] = field(default_factory=lambda: MappingProxyType({}))
     arbiter: Arbiter | None = None
     keeping: Keeping | None = None

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 from mnemon.domain.memories import Origin
 from mnemon.policies.changing.arbiter import GrammarArbiter
+from mnemon.policies.condensing import Condensing, Conversations
+from mnemon.policies.dialects import STANDARD
 from mnemon.policies.forgetting import Ebbinghaus, Fading
 from mnemon.policies.judging import CueJudging
 from mnemon.policies.learning import SentencesLearned
 from mnemon.policies.merging import SameWords
 from mnemon.policies.ranking.standard import StandardRanking
 from mnemon.policies.rendering.standard import SectionedRendering
+from mnemon.policies.triggers import LONG_CASCADE
 from mnemon.profiles.model import Profile
 
 if TYPE_CHECKING:
@@ -61,6 +64,13 @@ def standard(
         kinds=tuple(HEADINGS),
         judging=CueJudging(),
         learning=SentencesLearned(),
+        extraction=STANDARD,
+        condensing=Condensing(
+            conversations=Conversations(),
+            summaries=LONG_CASCADE,
+            kind="summary",
+            without_model=False,
+        ),
         merging=SameWords(),
         arbiter=GrammarArbiter(),
         ranking=StandardRanking(),

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
+from mnemon.policies.condensing import Condensing
+from mnemon.policies.dialects import TIERS
 from mnemon.policies.forgetting import Unfading
 from mnemon.policies.judging import FixedJudging
 from mnemon.policies.learning import NothingLearned
 from mnemon.policies.ranking.cosine import LEAST_SIMILARITY, CosineRanking
 from mnemon.policies.rendering.tiers import LayeredRendering
 from mnemon.policies.sameness import DUPLICATE_DISTANCE, NearestReplaced
+from mnemon.policies.triggers import LONG_CASCADE, SHORT_CASCADE, Cascade
 from mnemon.profiles.model import Profile
 
 RETRIEVAL_TOP_K = 5
@@ -38,6 +41,8 @@ def tiers(
     retrieval_top_k: int = RETRIEVAL_TOP_K,
     retrieval_min_similarity: float = LEAST_SIMILARITY,
     duplicate_distance_threshold: float = DUPLICATE_DISTANCE,
+    short_term: Cascade = SHORT_CASCADE,
+    long_term: Cascade = LONG_CASCADE,
 ) -> Profile:
     """Return the profile, with its source's own numbers under their own names."""
     return Profile(
@@ -48,6 +53,8 @@ def tiers(
         own_kinds=MappingProxyType(OWN_KINDS),
         judging=FixedJudging("knowledge"),
         learning=NothingLearned(),
+        extraction=TIERS,
+        condensing=Condensing(messages=short_term, summaries=long_term),
         merging=NearestReplaced(duplicate_distance_threshold),
         ranking=CosineRanking(least_similarity=retrieval_min_similarity),
         forgetting=Unfading(),

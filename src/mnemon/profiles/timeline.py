@@ -5,12 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 from types import MappingProxyType
 
+from mnemon.policies.condensing import Condensing
 from mnemon.policies.forgetting import Unfading
 from mnemon.policies.judging import FixedJudging
 from mnemon.policies.learning import NothingLearned
 from mnemon.policies.ranking.keyword import KeywordRanking
 from mnemon.policies.rendering.timeline import KeyedRendering
 from mnemon.policies.sameness import KeyedOnly
+from mnemon.policies.triggers import CONSOLIDATING, Consolidating
 from mnemon.profiles.model import Profile
 
 RECALL_LIMIT = 5
@@ -33,7 +35,9 @@ OWN_KINDS = {
 
 
 def timeline(
-    recall_limit: int = RECALL_LIMIT, timeline_retention_days: int = TIMELINE_RETENTION_DAYS
+    recall_limit: int = RECALL_LIMIT,
+    timeline_retention_days: int = TIMELINE_RETENTION_DAYS,
+    history: Consolidating = CONSOLIDATING,
 ) -> Profile:
     """Return the profile, with its source's own numbers under their own names."""
     return Profile(
@@ -44,6 +48,7 @@ def timeline(
         own_kinds=MappingProxyType(OWN_KINDS),
         judging=FixedJudging("knowledge", IMPORTANCE),
         learning=NothingLearned(),
+        condensing=Condensing(history=history, kind="timeline"),
         merging=KeyedOnly(),
         ranking=KeywordRanking(),
         forgetting=Unfading(),

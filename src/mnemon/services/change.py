@@ -201,7 +201,7 @@ class Changing:
 
         def change(underway: Underway) -> Memory | Message:
             for memory in underway.tx.memories([id_]):
-                return self._restore_memory(underway, memory, now)
+                return self.restored(underway, memory, now)
             for message in underway.tx.originals([id_]):
                 return self._restore_message(underway, message, now)
             raise NotFound("memory", id_)
@@ -243,7 +243,12 @@ class Changing:
         self._reindex_after(underway, message)
         return Forgotten(tuple(forgotten), (message.id,))
 
-    def _restore_memory(self, underway: Underway, memory: Memory, now: datetime) -> Memory:
+    def restored(self, underway: Underway, memory: Memory, now: datetime) -> Memory:
+        """Make an inactive memory active again, within a write; return it.
+
+        Raises:
+            Conflict: It is active, or another memory has its key or says the same.
+        """
         if memory.state is State.ACTIVE:
             raise Conflict(f"memory {memory.id} is active")
         ended = memory.expires_at is not None and memory.expires_at <= now
@@ -278,7 +283,7 @@ class Changing:
         for memory in gone:
             twin = _twin(tx, memory, content_key(memory.content))
             if twin is None:
-                self._restore_memory(underway, memory, now)
+                self.restored(underway, memory, now)
             else:
                 _hand_over(tx, memory, twin, original.id, now)
         self._refresh_messages(underway, [original.id], now)

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 from mnemon.domain.memories import History, Memory, Page, State
 from mnemon.errors import InvalidInput, NotFound
 from mnemon.policies import arguments, ids
+from mnemon.policies.condensing import SUMMARY
+from mnemon.policies.histories import is_entry
+from mnemon.policies.kinds import kind_in
 from mnemon.services.drafts import checked_kind
 from mnemon.services.screening import screened_name
 from mnemon.services.vitality import aged
@@ -57,6 +60,19 @@ class Inspecting:
         if not found:
             raise NotFound("memory", id_)
         return self._aged(owner_id, shown(found))[0]
+
+    def summaries(self, owner_id: str) -> tuple[Memory, ...]:
+        """Return the active memories that stand for others or for messages, oldest first."""
+        profile = self._access.profile(owner_id)
+        kinds = {
+            profile.condensing.kind,
+            kind_in("summary", self._access.profiles["standard"], profile),
+        }
+        with self._access.store.read(owner_id) as snapshot:
+            vitals = snapshot.vitals(states=frozenset({State.ACTIVE}))
+            rows = [row for row, kind in enumerate(vitals.kind) if kind in kinds]
+            found = snapshot.memories([vitals.id[row] for row in rows])
+        return tuple(self._aged(owner_id, [each for each in found if _stands_for_others(each)]))
 
     def message(self, owner_id: str, id: str) -> Message:
         """Return a message.
@@ -184,6 +200,13 @@ class Inspecting:
     def _aged(self, owner_id: str, memories: Sequence[Memory]) -> list[Memory]:
         """Return memories with their strength as of now."""
         return aged(self._access.profile(owner_id), memories, self._access.clock.now())
+
+
+def _stands_for_others(memory: Memory) -> bool:
+    of_messages = memory.kind == SUMMARY and bool(memory.sources)
+    return (
+        of_messages or is_entry(memory.key) or any(each.of == "memory" for each in memory.sources)
+    )
 
 
 def shown(memories: Iterable[Memory]) -> list[Memory]:

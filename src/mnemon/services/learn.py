@@ -19,7 +19,7 @@ from mnemon.text.cleaning import clean
 from mnemon.text.screening import redact, redact_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from mnemon.ports.store import IndexEntry, Snapshot, Transaction
@@ -68,8 +68,20 @@ class Learning:
         weighing: Weighing,
         *,
         typed: bool = True,
+        awaits: Callable[[], None] | None = None,
     ) -> None:
-        """Use these; `typed` says whether memories are made of what is said."""
+        """Use these.
+
+        Args:
+            access: The way to the memories.
+            indexer: Makes index entries.
+            settling: Stores memories.
+            weighing: Judges chunks.
+            typed: Whether memories are made of what is said.
+            awaits: Called when messages wait for a model to learn from them; None: there is none,
+                and nothing waits.
+        """
+        self._awaits = awaits
         self._weighing = weighing
         self._access = access
         self._indexer = indexer
@@ -98,9 +110,12 @@ class Learning:
         prepared = self._prepare(fresh, owner_id, profile, now)
         if not prepared:
             return Learned((), (), already=len(checked))
-        logging = _Logging(self._indexer, session_id, prepared, now)
+        waits = self._typed and self._awaits is not None and profile.extraction is not None
+        logging = _Logging(self._indexer, session_id, prepared, now, waits=waits)
         order = Order(owner_id, profile, logging.drafts, now, by="learn")
         memories = self._settling.settle(order, logging.store)
+        if waits and self._awaits is not None:
+            self._awaits()
         return Learned(
             tuple(logging.stored),
             memories,
@@ -149,8 +164,10 @@ class Learning:
     ) -> list[list[Draft]]:
         """Return the memories that each message makes; what several make, by the first."""
         drafts: list[list[Draft]] = [[] for _ in messages]
-        for made in self._made(messages, owner_id, profile) if self._typed else ():
-            sources = [messages[place] for place in made.places]
+        said = [message for message in messages if message.learn] if self._typed else []
+        places = [place for place, message in enumerate(messages) if message.learn]
+        for made in self._made(said, owner_id, profile) if said else ():
+            sources = [said[place] for place in made.places]
             draft = Draft(
                 content=made.content,
                 kind=made.kind or "",
@@ -161,7 +178,7 @@ class Learning:
                 origin=made.origin,
                 sources=tuple(Source(each.id, "message", each.external_id) for each in sources),
             )
-            drafts[made.places[0]].append(judged(draft, profile))
+            drafts[places[made.places[0]]].append(judged(draft, profile))
         return drafts
 
     def _made(self, messages: Sequence[Message], owner_id: str, profile: Profile) -> Sequence[Made]:
@@ -193,8 +210,15 @@ class _Logging:
     """Stores messages along with the memories they make, but those that others were first with."""
 
     def __init__(
-        self, indexer: Indexer, session_id: str, prepared: Sequence[_Prepared], now: datetime
+        self,
+        indexer: Indexer,
+        session_id: str,
+        prepared: Sequence[_Prepared],
+        now: datetime,
+        *,
+        waits: bool,
     ) -> None:
+        self._waits = waits
         self.kept = list(prepared)
         self.stored: list[Message] = []
         self._all = prepared
@@ -221,6 +245,8 @@ class _Logging:
             previous = each.entry
         tx.log(self._session_id, pairs, at=self._now)
         self.stored = [message for message, _ in pairs]
+        if self._waits:
+            tx.await_learning([message.id for message in self.stored if message.learn])
         return self.drafts
 
     def _last_entry(self, tx: Transaction, first: int) -> IndexEntry | None:

@@ -1,4 +1,4 @@
-"""Reviewing what is withheld: texts that try to instruct a model and are not the user's."""
+"""Reviewing what is withheld: attempts to instruct a model, and what nobody has said."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mnemon.domain.items import Trait
-from mnemon.domain.memories import Action, Event, Memory
+from mnemon.domain.memories import Action, Event, Memory, State
 from mnemon.domain.messages import Role
 from mnemon.domain.recall import Scope
 from mnemon.errors import NotFound
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from mnemon.services.change import Changing, Forgotten
     from mnemon.services.indexing import Indexer
     from mnemon.services.writing import Underway
+
+_UNSUPPORTED = frozenset({State.UNSUPPORTED})
 
 
 class Reviewing:
@@ -62,7 +64,9 @@ class Reviewing:
         def change(underway: Underway) -> Memory | Message:
             _check_waits(underway.tx, id_, now)
             for memory in underway.tx.memories([id_]):
-                return self._approve_memory(underway, memory, now)
+                if memory.state is not State.UNSUPPORTED:
+                    return self._approve_memory(underway, memory, now)
+                return self._changing.restored(underway, memory, now)
             return self._approve_message(underway, underway.tx.messages(ids=[id_])[0], now)
 
         return self._writing.write(owner_id, change)
@@ -107,11 +111,12 @@ class Reviewing:
 
 def _withheld(snapshot: Snapshot, now: datetime) -> list[str]:
     items = snapshot.items(snapshot.marked(Trait.SUSPICIOUS, Scope(now=now)))
-    return [
+    suspicious = [
         id_
         for id_, traits, role in zip(items.record_id, items.traits, items.role, strict=True)
         if is_withheld(int(traits), by_user=role is Role.USER)
     ]
+    return [*suspicious, *snapshot.vitals(states=_UNSUPPORTED).id]
 
 
 def _check_waits(snapshot: Snapshot, id_: str, now: datetime) -> None:

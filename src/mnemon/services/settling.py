@@ -52,12 +52,15 @@ class Settling:
     """Stores memories by their owner's profile."""
 
     def __init__(
-        self, access: Access, indexer: Indexer, arbitrator: Arbitrator | None = None
+        self,
+        access: Access,
+        indexer: Indexer,
+        arbitrators: Callable[[str], Arbitrator | None] = lambda _owner: None,
     ) -> None:
-        """Use these; with no arbitrator, what would be asked is inserted."""
+        """Use these; for an owner with no arbitrator, what would be asked is inserted."""
         self._access = access
         self._indexer = indexer
-        self._arbitrator = arbitrator
+        self._arbitrators = arbitrators
 
     def settle(
         self,
@@ -102,7 +105,9 @@ class Settling:
         while True:
             try:
                 with self._access.store.read(order.owner_id) as snapshot:
-                    return Planning(self._access, snapshot, order, ready, asks=self._asks).plan()
+                    return Planning(
+                        self._access, snapshot, order, ready, asks=self._asks(order)
+                    ).plan()
             except NotReady as missing:
                 self._make_ready(order, missing, ready)
 
@@ -119,7 +124,9 @@ class Settling:
         drafts = order.drafts if along is None else tuple(along(tx))
         if plan is None or tx.counter != plan.counter or drafts != order.drafts:
             now = replace(order, drafts=drafts)
-            plan = Planning(self._access, tx, now, ready, asks=self._asks, hurry=hurry).plan()
+            plan = Planning(
+                self._access, tx, now, ready, asks=self._asks(order), hurry=hurry
+            ).plan()
         tx.adopt_profile(order.profile.name)
         for step in plan.steps:
             _write(tx, step)
@@ -127,9 +134,8 @@ class Settling:
         new = frozenset(step.memory.id for step in plan.steps if step.how == "insert")
         return Settled(plan.memories, new)
 
-    @property
-    def _asks(self) -> bool:
-        return self._arbitrator is not None
+    def _asks(self, order: Order) -> bool:
+        return self._arbitrators(order.owner_id) is not None
 
     def _make_ready(self, order: Order, missing: NotReady, ready: Ready) -> None:
         if missing.texts:
@@ -137,13 +143,14 @@ class Settling:
             for text, entry in zip(missing.texts, entries, strict=True):
                 ready.entries[text] = entry
         if missing.pair is not None:
-            ready.verdicts[missing.pair] = self._verdict(*missing.pair)
+            ready.verdicts[missing.pair] = self._verdict(order.owner_id, *missing.pair)
 
-    def _verdict(self, known: str, new: str) -> Verdict | None:
-        if self._arbitrator is None:
+    def _verdict(self, owner_id: str, known: str, new: str) -> Verdict | None:
+        arbitrator = self._arbitrators(owner_id)
+        if arbitrator is None:
             return None
         try:
-            return self._arbitrator.arbitrate(known, new)
+            return arbitrator.arbitrate(known, new)
         except ServiceFailed as error:
             _log.warning("the arbitrator failed, both memories are kept: %s", error)
             return None

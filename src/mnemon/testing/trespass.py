@@ -273,6 +273,12 @@ def _recent(_own: Things, other: Things) -> Iterator[Call]:
         yield _call(session=session)
 
 
+def _compress(_own: Things, other: Things) -> Iterator[Call]:
+    said = [{"role": role, "content": text} for text in other.texts for role in ("user", "tool")]
+    for session in other.names(other.sessions):
+        yield _call(said * 2, session=session)
+
+
 def _roll_back(_own: Things, _other: Things) -> Iterator[Call]:
     yield from map(_call, (1, 2, 0))
 
@@ -326,6 +332,7 @@ DOORS: Final[dict[str, Door]] = {
     "retain": _retain,
     "recall": _recall,
     "context": _context,
+    "context_with_results": _context,
     "get": _by_id,
     "message": _by_id,
     "messages": _by_session,
@@ -343,6 +350,13 @@ DOORS: Final[dict[str, Door]] = {
     "stats": _without,
     "export": _without,
     "import_": _import,
+    "summaries": _without,
+    "undo_consolidation": _by_id,
+    "compress": _compress,
+    "consolidate": _without,
+    "backlog": _without,
+    "retry": _without,
+    "chat_model": _without,
     "rotate_key": _without,
     "erase": _without,
     "readmit": _without,
@@ -359,6 +373,7 @@ OPERATORS: Final = {
     "flush": "writes what waits for all",
     "profiles": "lists what there is to choose",
     "run_jobs": "does what is due for all",
+    "work": "does what waits for all",
     "close": "ends it for all",
 }
 """The methods that are about no owner, and why."""
@@ -367,6 +382,7 @@ READING: Final = frozenset(
     {"recall", "context", "get", "message", "messages", "sessions", "list", "review", "history"}
     | {"stats", "export", "search", "hybrid_search", "retrieve_context", "memories"}
     | {"active_count", "profile", "kind_like", "recent", "base_memory", "base_memory_versions"}
+    | {"context_with_results", "summaries", "backlog", "chat_model"}
 )
 """The doors that only show."""
 

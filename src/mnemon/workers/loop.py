@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from mnemon.services.scheduling import Done
+    from mnemon.services.working import Worked
 
 POLL_S = 20.0
 """How often it is looked whether something is due: thrice within the shortest interval."""
@@ -20,26 +21,26 @@ _log = logging.getLogger(__name__)
 
 
 def work(
-    run_due: Callable[[Callable[[], bool]], Iterable[Done]],
+    run_due: Callable[[Callable[[], bool]], Iterable[Done | Worked]],
     stop: threading.Event,
     *,
     poll_s: float = POLL_S,
-    report: Callable[[Done], None] = lambda _done: None,
+    report: Callable[[Done | Worked], None] = lambda _done: None,
 ) -> None:
-    """Do scheduled jobs until `stop` is set; what was begun is left whole.
+    """Do what is due until `stop` is set; what was begun is left whole.
 
     What fails is logged and tried again at the next look.
 
     Args:
-        run_due: Does the jobs that are due, asking in between whether to stop.
+        run_due: Does what is due, asking in between whether to stop.
         stop: Set from elsewhere, a signal handler for instance.
         poll_s: How long to wait between looks, in seconds.
-        report: Called with each job that was done.
+        report: Called with each thing that was done.
     """
     while not stop.is_set():
         try:
             for done in run_due(stop.is_set):
                 report(done)
         except MnemonError as error:
-            _log.warning("a scheduled job failed, and stays due: %s", error)
+            _log.warning("what was due failed, and stays due: %s", error)
         stop.wait(poll_s)

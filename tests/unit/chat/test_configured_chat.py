@@ -127,9 +127,9 @@ def opened(**options: Any) -> Mnemon:
 
 
 def said(engine: Mnemon, text: str) -> str:
-    chat = engine._parts.chat
+    chat = engine.chat_model("alice")
     assert chat is not None
-    return chat.of("alice").complete(Prompt((Turn("user", text),))).text
+    return chat.complete(Prompt((Turn("user", text),))).text
 
 
 def test_a_function_or_a_port_may_be_given() -> None:
@@ -152,7 +152,7 @@ def test_what_is_neither_is_refused() -> None:
 
 def test_without_a_model_there_is_none() -> None:
     with opened() as engine:
-        assert engine._parts.chat is None
+        assert engine.chat_model("alice") is None
 
 
 def test_a_configured_model_without_its_key_is_refused_at_opening(

@@ -35,6 +35,7 @@ class WithoutModel:
         store: Path | None = None,
         embedder: Embedder | None = None,
         clock: Clock | None = None,
+        worker: bool | None = None,
     ) -> Mnemon:
         return Mnemon.open(
             store,
@@ -42,6 +43,7 @@ class WithoutModel:
             clock=clock or self.clock,
             tokens=WordCounter(),
             config=loaded,
+            worker=worker,
         )
 
     def embedder(self, loaded: Loaded) -> Embedder:

@@ -111,6 +111,7 @@ def calls(own: Things, other: Things) -> dict[str, list[tuple[str, ...]]]:
             ("text.md", "--session", session, "--source", tag, "--tag", tag),
             ("text.md", "--kind", key),
         ],
+        "consolidate": [(), *(("--undo", id_) for id_ in ids(other))],
         "profile": [("show",), ("switch", "facts", "--dry-run"), ("switch", key)],
         "decay": [("--json",)],
         "cleanup": [("--below", "0.9", "--dry-run")],
@@ -130,6 +131,7 @@ WHOLE = {
     "eval": "has a store of its own",
     "worker": "does what is due for all",
     "config": "reads no store",
+    "chat": "works by the doors alone; tests/integration/test_chat_command.py has it",
 }
 """The commands that are for who runs the store, and why."""
 

@@ -25,6 +25,7 @@ class Wiring(Protocol):
         store: Path | None = None,
         embedder: Embedder | None = None,
         clock: Clock | None = None,
+        worker: bool | None = None,
     ) -> Mnemon:
         """Open the engine, with these instead of what is configured where they are given."""
         ...
@@ -53,11 +54,12 @@ class Configured:
         store: Path | None = None,
         embedder: Embedder | None = None,
         clock: Clock | None = None,
+        worker: bool | None = None,
     ) -> Mnemon:
         """Open the engine."""
         from mnemon.engine import Mnemon
 
-        return Mnemon.open(store, embedder=embedder, clock=clock, config=loaded)
+        return Mnemon.open(store, embedder=embedder, clock=clock, config=loaded, worker=worker)
 
     def embedder(self, loaded: Loaded) -> Embedder:
         """Return the embedder."""

@@ -9,29 +9,65 @@ from typing import TYPE_CHECKING
 import click
 
 from mnemon.entrypoints.cli.calls import Call, command
-from mnemon.entrypoints.cli.output import counted, print_json
+from mnemon.entrypoints.cli.commands.upkeep import everybody_option, whose
+from mnemon.entrypoints.cli.output import console, counted, moment, print_json, table
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from mnemon.engine import Mnemon
     from mnemon.services.scheduling import Done
+    from mnemon.services.working import Worked
 
 EXAMPLE = """
 mnemon worker
 mnemon worker --once --json
+mnemon worker status --all
+mnemon worker retry --owner alice
 """
+
+_POLL_S = 5.0
+"""How often it looks for work, in seconds: so long an exchange waits. A guess."""
+
+_COLUMNS = ("owner", ">waiting", ">parked", "oldest", "stuck")
 
 
 @command("worker", example=EXAMPLE)
+@click.argument("action", type=click.Choice(["run", "status", "retry"]), default="run")
 @click.option("--once", is_flag=True, help="Do what is due now, and leave.")
-def run(call: Call, *, once: bool) -> None:
-    """Do scheduled jobs until told to stop (Ctrl-C, SIGTERM): what was begun is left whole.
+@everybody_option
+def run(call: Call, action: str, *, once: bool, everybody: bool) -> None:
+    """Do what is due until told to stop (Ctrl-C, SIGTERM): what was begun is left whole.
 
-    Memories get weaker, expire, pass and fade, and what is retained no longer is removed. However
-    many workers run, each job is done at its interval, by one of them; one that is killed is
-    taken over where it was.
+    With a language model, it learns from what was said and writes summaries. Memories get weaker,
+    expire, pass and fade, and what is retained no longer is removed. However many workers run, each
+    thing is done once, at its time; a worker that is killed is taken over where it was. It works
+    for all owners.
+
+    "status" shows what waits for the owner, and what failed too often and is parked; "retry" lets
+    that be tried again at once. With --all, of everybody.
     """
-    with call.wiring.engine(call.settings()) as engine:
+    if action == "run":
+        _run(call, once=once)
+        return
+    if once:
+        raise click.UsageError("--once goes with running only.")
+    owner = whose(call, everybody=everybody)
+    with call.wiring.engine(call.settings(), worker=False) as engine:
+        owners = engine.owners() if owner is None else [owner]
+        if action == "status":
+            _status(call, engine, owners)
+        else:
+            for each in owners:
+                engine.owner(each).retry()
+            told = f"What failed is tried again for {counted(len(owners), 'owner', 'owners')}"
+            call.say(told, {"owners": owners})
+
+
+def _run(call: Call, *, once: bool) -> None:
+    with call.wiring.engine(call.settings(), worker=False) as engine:
         if once:
-            done = engine.run_jobs()
+            done = list(_due(engine, lambda: False))
             if call.as_json:
                 print_json(done)
             else:
@@ -41,7 +77,36 @@ def run(call: Call, *, once: bool) -> None:
 
         stop = _stopping()
         click.echo("mnemon: working; Ctrl-C stops", err=True)
-        work(engine.run_jobs, stop, report=lambda each: _report(call, each))
+        work(
+            lambda stopped: _due(engine, stopped),
+            stop,
+            poll_s=_POLL_S,
+            report=lambda each: _report(call, each),
+        )
+
+
+def _due(engine: Mnemon, stopped: Callable[[], bool]) -> Iterator[Done | Worked]:
+    yield from engine.work(stopped)
+    if not stopped():
+        yield from engine.run_jobs(stopped)
+
+
+def _status(call: Call, engine: Mnemon, owners: list[str]) -> None:
+    found = {each: engine.owner(each).backlog() for each in owners}
+    if call.as_json:
+        print_json([{"owner": owner, "backlog": backlog} for owner, backlog in found.items()])
+        return
+    rows = [
+        (
+            owner,
+            str(each.waiting),
+            str(each.parked),
+            moment(each.oldest) if each.oldest else "",
+            ", ".join(each.stuck),
+        )
+        for owner, each in found.items()
+    ]
+    console().print(table(_COLUMNS, rows))
 
 
 def _stopping() -> threading.Event:
@@ -52,14 +117,21 @@ def _stopping() -> threading.Event:
     return stop
 
 
-def _report(call: Call, done: Done) -> None:
+def _report(call: Call, done: Done | Worked) -> None:
+    from mnemon.services.working import Worked
+
     if call.as_json:
         print_json(done)
-    elif done.changed or not done.finished:
+    elif isinstance(done, Worked) or done.changed or not done.finished:
         click.echo(_told(done))
 
 
-def _told(done: Done) -> str:
+def _told(done: Done | Worked) -> str:
+    from mnemon.services.working import Worked
+
+    if isinstance(done, Worked):
+        failed = f", {done.failed} failed" if done.failed else ""
+        return f"{done.work}: {done.owner_id}, {done.done} done{failed}"
     left = "" if done.finished else ", not finished"
     changed = counted(done.changed, "record", "records")
     return f"{done.job}: {changed} of {counted(done.owners, 'owner', 'owners')} changed{left}"

@@ -1,0 +1,82 @@
+"""The base memory as a document: headings with notes under them, within a number of words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mnemon.text.normal import content_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+PROFILE, PREFERENCES = "User Profile", "Preferences"
+TOPICS, HISTORY = "Ongoing Topics", "Key History"
+
+HEADINGS = (PROFILE, PREFERENCES, TOPICS, HISTORY)
+"""Of the document, in its order (`tiers`, section 4.2)."""
+
+MAX_WORDS = 400
+"""About as long as it gets (`tiers`, section 4.2)."""
+
+_HEADING_OF = {
+    "identity": PROFILE,
+    "preference": PREFERENCES,
+    "correction": PREFERENCES,
+    "event": HISTORY,
+}
+
+
+def heading_of(standard_kind: str) -> str:
+    """Return under which heading a memory of a kind of `standard` is noted."""
+    return _HEADING_OF.get(standard_kind, TOPICS)
+
+
+def notes_of(document: str) -> dict[str, list[str]]:
+    """Return a document's notes by heading; what stands under none of ours is under the first."""
+    notes: dict[str, list[str]] = {heading: [] for heading in HEADINGS}
+    current = PROFILE
+    for line in document.splitlines():
+        text = line.strip().removeprefix("- ").strip()
+        heading = text.lstrip("# ").rstrip(":")
+        if heading in notes:
+            current = heading
+        elif text:
+            notes[current].append(text)
+    return notes
+
+
+def together(*documents: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+    """Return the notes of several documents, each note once, in order."""
+    seen: set[str] = set()
+    notes: dict[str, list[str]] = {heading: [] for heading in HEADINGS}
+    for document in documents:
+        for heading, texts in document.items():
+            for text in texts:
+                key = content_key(text)
+                if key not in seen:
+                    seen.add(key)
+                    notes[heading].append(text)
+    return notes
+
+
+def document(notes: Mapping[str, Sequence[str]], max_words: int = MAX_WORDS) -> str:
+    """Return notes as a document of at most so many words; empty where there are none.
+
+    Where they are too many, the oldest of the history go first, then the oldest topics, then those
+    of the preferences and the profile.
+    """
+    left = {heading: list(notes.get(heading, ())) for heading in HEADINGS}
+    words = sum(_words(note) for texts in left.values() for note in texts)
+    for heading in reversed(HEADINGS):
+        while words > max_words and left[heading]:
+            words -= _words(left[heading].pop(0))
+    blocks = (
+        "\n".join([f"{heading}:", *(f"- {note}" for note in texts)])
+        for heading, texts in left.items()
+        if texts
+    )
+    return "\n\n".join(blocks)
+
+
+def _words(text: str) -> int:
+    return len(text.split())

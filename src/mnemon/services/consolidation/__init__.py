@@ -1,0 +1,1 @@
+"""Making an owner's memory shorter without losing any of it."""

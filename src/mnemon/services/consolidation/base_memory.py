@@ -1,0 +1,127 @@
+"""Rewriting the base memory from summaries that have gathered, and the facts that matter most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mnemon.domain.memories import Memory, Origin, Source, State
+from mnemon.domain.messages import Role
+from mnemon.domain.work import Mark
+from mnemon.services.base_memory import shown
+from mnemon.services.consolidation.staging import Consolidated, Moved
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mnemon.ports.store import Snapshot
+    from mnemon.ports.work import Claim
+    from mnemon.profiles.model import Profile
+    from mnemon.services.consolidation.staging import Staging
+    from mnemon.services.distilling import Distilling
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What a base memory is made of.
+
+    Attributes:
+        base: What it says now; empty where there is none.
+        version: Of what it says now; 0 where there is none.
+        summaries: The summaries to take up, oldest first.
+        facts: The memories that matter most, all of the user's own word.
+        words: What the user said that the summaries stand for: nothing else may come in.
+    """
+
+    base: str
+    version: int
+    summaries: Sequence[Memory]
+    facts: Sequence[Memory]
+    words: Sequence[str]
+
+
+class BaseMemoryRewriting:
+    """Rewrites base memories."""
+
+    def __init__(self, staging: Staging, distilling: Distilling) -> None:
+        """Use these."""
+        self._staging = staging
+        self._access = staging.access
+        self._distilling = distilling
+
+    def rewrite(self, owner_id: str, profile: Profile, claim: Claim | None) -> Consolidated | None:
+        """Take up the oldest summaries where many have gathered; None: there are too few."""
+        rule = profile.condensing
+        if rule.summaries is None:
+            return None
+        with self._access.store.read(owner_id) as snapshot:
+            waiting = snapshot.unmarked(Mark.INCORPORATED, frozenset({rule.kind}))
+            taken = waiting[: rule.summaries.taken(len(waiting))]
+            if not taken:
+                return None
+            material = self._material(snapshot, profile, taken)
+        made = self._distilling.distilled(owner_id, profile, material)
+        with self._access.store.write(owner_id) as tx:
+            self._staging.check(tx, claim)
+            if not _is_as_read(tx, material):
+                raise Moved
+            now = self._access.clock.now()
+            sources = [Source(each.id, "memory") for each in (*taken, *material.facts)]
+            if made.text and made.text != material.base:
+                tx.set_base_memory(made.text, sources=sources, at=now)
+            tx.mark([each.id for each in taken], Mark.INCORPORATED)
+            document = tx.base_memory()
+        version = str(document.version) if document else "0"
+        return Consolidated("base memory", version, len(taken), by_model=made.by_model)
+
+    def _material(
+        self, snapshot: Snapshot, profile: Profile, summaries: Sequence[Memory]
+    ) -> Material:
+        document = snapshot.base_memory()
+        return Material(
+            base="" if document is None else shown(snapshot, document).content,
+            version=0 if document is None else document.version,
+            summaries=summaries,
+            facts=_most_important(snapshot, profile),
+            words=list(_words(snapshot, summaries)),
+        )
+
+
+def _most_important(snapshot: Snapshot, profile: Profile) -> list[Memory]:
+    """Return the user's memories that matter most; of equals those that were said last.
+
+    Not those that were stored last: when that was hangs on when a model had the time.
+    """
+    vitals = snapshot.vitals(states=frozenset({State.ACTIVE}))
+    kinds = frozenset(profile.kinds) - {profile.condensing.kind}
+    rows = [row for row, kind in enumerate(vitals.kind) if kind in kinds]
+    said_at = snapshot.items(vitals.number).at
+    rows.sort(key=lambda row: (-vitals.importance[row], -said_at[row], vitals.id[row]))
+    found: list[Memory] = []
+    for row in rows:
+        if len(found) == profile.condensing.facts:
+            break
+        found += [m for m in snapshot.memories([vitals.id[row]]) if m.origin is Origin.USER]
+    return found
+
+
+def _words(snapshot: Snapshot, summaries: Sequence[Memory]) -> Iterator[str]:
+    """Yield what the user said of all that summaries stand for."""
+    ids = [source.id for each in summaries for source in each.sources if source.of == "message"]
+    for message in snapshot.messages(ids=ids):
+        if message.role is Role.USER:
+            yield message.content
+
+
+def _is_as_read(tx: Snapshot, material: Material) -> bool:
+    document = tx.base_memory()
+    version = 0 if document is None else document.version
+    ids = [each.id for each in material.summaries]
+    there = {each.id: each for each in tx.memories(ids)}
+    unmoved = all(
+        each.id in there
+        and there[each.id].state is State.ACTIVE
+        and there[each.id].version == each.version
+        for each in material.summaries
+    )
+    return unmoved and version == material.version

@@ -1,0 +1,114 @@
+"""Writing summaries: by a model, checked against what they are made of, or taken from it."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mnemon.policies.exchanges import shortened
+from mnemon.policies.extractive import MARK, candidates, extract
+from mnemon.policies.faithfulness import Limits, check
+from mnemon.prompts.summary import read_summary, summary
+from mnemon.services.asking import answered, nonce
+from mnemon.services.indexing import Text
+from mnemon.text.screening import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from mnemon.policies.extractive import Candidate
+    from mnemon.policies.faithfulness import Check
+    from mnemon.prompts.summary import Style
+    from mnemon.prompts.transcripts import Spoken
+    from mnemon.services.access import Access
+    from mnemon.services.asking import Models
+    from mnemon.services.indexing import Indexer
+
+TRIES = 2
+"""How often a model is asked whose summary loses something; then it is taken from the sources."""
+
+_BEGINNING_CHARS = 200
+"""How much of the first text stands for texts in which nothing is stated: a guess."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A summary.
+
+    Attributes:
+        text: What it says.
+        by_model: Whether a model wrote it; else its sentences stand so in the sources, and it says
+            that they do.
+    """
+
+    text: str
+    by_model: bool
+
+
+class Summarising:
+    """Writes summaries."""
+
+    def __init__(self, access: Access, models: Models, indexer: Indexer) -> None:
+        """Use these."""
+        self._access = access
+        self._models = models
+        self._indexer = indexer
+
+    def summary(self, owner_id: str, told: Sequence[Spoken], style: Style) -> Summary:
+        """Return a summary of what was told, in order.
+
+        A model's is taken where it neither loses nor adds too much; if not, and where there is no
+        model, it is made of the sentences that say most.
+
+        Raises:
+            ServiceFailed: The model failed.
+        """
+        model = self._models.of(owner_id)
+        for _ in range(TRIES):
+            if model is None or not told:
+                break
+            said = answered(model, summary(style, told, nonce()), read_summary)
+            found = _checked(said, told, style, owner_id)
+            if found.is_faithful:
+                return Summary(redact(said)[0], by_model=True)
+            _log.info("a summary was not taken: %s", ", ".join(found.problems))
+        return self.extracted(owner_id, told, style)
+
+    def extracted(self, owner_id: str, told: Sequence[Spoken], style: Style) -> Summary:
+        """Return the sentences that say most, in their order; the empty text of nothing."""
+        among = candidates((each.who, each.content) for each in told)
+        text = extract(
+            among,
+            self._vectors(owner_id, among),
+            max_sentences=style.max_sentences,
+            max_words=style.max_words,
+        )
+        if not text and told:  # nothing but questions and the like
+            text = f"{MARK} {shortened(told[0].content, _BEGINNING_CHARS)}"
+        return Summary(redact(text)[0], by_model=False)
+
+    def _vectors(self, owner_id: str, among: Sequence[Candidate]) -> NDArray[np.float32] | None:
+        if not among or not self._access.profile(owner_id).vectors:
+            return None
+        entries = self._indexer.entries([Text(each.text) for each in among], owner_id)
+        found = [entry.passages[0].vector for entry in entries]
+        if any(each is None for each in found):
+            return None
+        return np.array(found, dtype=np.float32)
+
+
+def _checked(said: str, told: Sequence[Spoken], style: Style, owner_id: str) -> Check:
+    return check(
+        said,
+        [each.content for each in told],
+        Limits(style.max_words, style.max_sentences),
+        said_on=[None if each.at is None else each.at.date() for each in told],
+        names=[owner_id, *(each.who for each in told)],
+    )

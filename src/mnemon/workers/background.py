@@ -1,0 +1,69 @@
+"""A worker in the process that uses the memory: it learns while the process does other things."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from mnemon.errors import MnemonError
+
+if TYPE_CHECKING:
+    from mnemon.services.working import Worked
+
+POLL_S = 20.0
+"""How often it is looked for work of which nobody told: what others stored, what failed before."""
+
+DRAIN_S = 10.0
+"""For how long a process that ends waits for what a model was asked already: a guess."""
+
+_log = logging.getLogger(__name__)
+
+
+class Background:
+    """Works in a thread of its own, from the first word of something to do. Thread-safe."""
+
+    def __init__(
+        self,
+        run_due: Callable[[Callable[[], bool]], Iterable[Worked]],
+        *,
+        poll_s: float = POLL_S,
+        drain_s: float = DRAIN_S,
+    ) -> None:
+        """Do what waits by this function; nothing begins yet."""
+        self._run_due = run_due
+        self._poll_s = poll_s
+        self._drain_s = drain_s
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._wake = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def wake(self) -> None:
+        """Say that there is something to do."""
+        self._wake.set()
+        with self._lock:
+            if self._thread is None and not self._stop.is_set():
+                self._thread = threading.Thread(
+                    target=self._work, name="mnemon-worker", daemon=True
+                )
+                self._thread.start()
+
+    def close(self) -> None:
+        """Stop: what a model was asked already is waited for, so long; the rest waits on."""
+        self._stop.set()
+        self._wake.set()
+        with self._lock:
+            thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(self._drain_s)
+
+    def _work(self) -> None:
+        while not self._stop.is_set():
+            self._wake.clear()
+            try:
+                self._run_due(self._stop.is_set)
+            except MnemonError as error:
+                _log.warning("work in the background failed, and waits: %s", error)
+            self._wake.wait(self._poll_s)

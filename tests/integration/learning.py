@@ -1,0 +1,135 @@
+"""Sixty exchanges, learned with a scripted model, and what is remembered in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from mnemon import Mnemon
+from mnemon.adapters.chat.openai import OpenAIChat
+from mnemon.adapters.chat.steady import Care, SteadyChat
+from mnemon.config import load
+from mnemon.policies.retrying import Breaking, Retrying
+from mnemon.testing.clock import SettableClock
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from mnemon.testing.model_server import ModelServer, Rule
+from mnemon.testing.script import Scripted, load_script
+
+OWNER = "johanna"
+
+START = datetime(2026, 1, 10, 9, tzinfo=UTC)
+
+PROFILES = ("facts", "tiers", "standard")
+
+TIMEOUT_S = 0.25
+
+SMALL_CASCADES = {
+    "MNEMON_TIERS__SHORT_TERM_THRESHOLD": "12",
+    "MNEMON_TIERS__SHORT_TERM_KEEP": "4",
+    "MNEMON_TIERS__LONG_TERM_THRESHOLD": "6",
+    "MNEMON_TIERS__LONG_TERM_KEEP": "2",
+    "MNEMON_CHAT__CALLS_AT_ONCE": "4",
+}
+"""So that sixty exchanges fire both cascades."""
+
+_SESSION = 20
+_MOST_ROUNDS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """What is remembered in the end, whenever it was learned.
+
+    Attributes:
+        memories: Kind, state, origin and content of each memory, sorted.
+        summaries: What they say, sorted.
+        base_memory: What it says.
+    """
+
+    memories: tuple[tuple[str, str, str, str], ...]
+    summaries: tuple[str, ...]
+    base_memory: str
+
+
+def client(server: ModelServer) -> SteadyChat:
+    """Return the client of OpenAI for a scripted model, that waits briefly and never gives up."""
+    model = OpenAIChat("scripted", api_key="key", base_url=server.openai_url, timeout_s=TIMEOUT_S)
+    care = Care(
+        retrying=Retrying(most=2, first_pause_s=0.01, longest_pause_s=0.05, total_s=30.0),
+        breaking=Breaking(failures=1_000_000),
+    )
+    return SteadyChat(model, care)
+
+
+@contextmanager
+def remembering(
+    profile: str,
+    rule: Rule,
+    clock: SettableClock,
+    store: str | Path = ":memory:",
+    *,
+    worker: bool = False,
+) -> Iterator[tuple[Mnemon, ModelServer]]:
+    """Open a memory with a scripted model."""
+    with (
+        ModelServer(rule) as server,
+        Mnemon.open(
+            store,
+            profile=profile,
+            embedder=HashingEmbedder(),
+            tokens=WordCounter(),
+            clock=clock,
+            config=load(None, SMALL_CASCADES, {}),
+            chat=client(server),
+            worker=worker,
+        ) as memory,
+    ):
+        yield memory, server
+
+
+def say(memory: Mnemon, clock: SettableClock, script: Sequence[Scripted] | None = None) -> None:
+    """Log the sixty exchanges, two minutes apart, in sessions of twenty that end."""
+    own = memory.owner(OWNER)
+    for number, exchange in enumerate(load_script() if script is None else script):
+        own.learn(exchange.user, exchange.assistant, session=f"day {number // _SESSION}")
+        clock.advance(timedelta(minutes=2))
+        if number % _SESSION == _SESSION - 1:
+            own.end_session(f"day {number // _SESSION}")
+
+
+def work_off(memory: Mnemon, clock: SettableClock) -> int:
+    """Work until nothing waits and nothing is due; return how often something failed."""
+    failed = 0
+    for _ in range(_MOST_ROUNDS):
+        worked = memory.work()
+        failed += sum(each.failed for each in worked)
+        backlog = memory.backlog(owner=OWNER)
+        if not (worked or backlog.waiting):
+            assert not backlog.parked, backlog
+            assert not backlog.stuck, backlog
+            return failed
+        clock.advance(timedelta(hours=1))
+    raise AssertionError(f"it does not end: {memory.backlog(owner=OWNER)}")
+
+
+def end(memory: Mnemon) -> End:
+    """Return what is remembered."""
+    own = memory.owner(OWNER)
+    summaries = own.summaries()
+    made = {each.id for each in summaries}
+    page = own.list(state="all", limit=1_000)
+    document = own.base_memory()
+    return End(
+        tuple(
+            sorted(
+                (each.kind, each.state.value, each.origin.value, each.content)
+                for each in page.memories
+                if each.id not in made
+            )
+        ),
+        tuple(sorted(each.content for each in summaries)),
+        document.content if document else "",
+    )

@@ -1,0 +1,263 @@
+"""Learning with a language model: the real client, a scripted model, sixty exchanges."""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from integration.learning import OWNER, PROFILES, START, TIMEOUT_S, End, end, remembering, say
+from integration.learning import work_off as worked_off
+from mnemon import Mnemon
+from mnemon.domain.memories import Origin, State
+from mnemon.testing.clock import SettableClock
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from mnemon.testing.model_server import Asked, Rule, Unreliable, fenced, late
+from mnemon.testing.script import KnowingModel, load_script
+
+FACTS = {fact.content for exchange in load_script() for fact in exchange.facts}
+REPLACED = {
+    "The user drives a blue Volvo V60 from 2019.",
+    "Torsten, the brother of the user, is getting married on 6 June 2026.",
+}
+RESTATED = {"The user's name is Johanna Lindqvist.", "The user was born on 21 September 1988."}
+"""Of these `standard` has the user's own sentences, and knows that they say the same."""
+
+
+@pytest.fixture
+def clock() -> SettableClock:
+    return SettableClock(START)
+
+
+def learned(profile: str, rule: Rule, clock: SettableClock) -> tuple[End, int]:
+    with remembering(profile, rule, clock) as (memory, _):
+        say(memory, clock)
+        failed = worked_off(memory, clock)
+        return end(memory), failed
+
+
+@pytest.fixture(scope="module")
+def undisturbed() -> dict[str, End]:
+    return {
+        profile: learned(profile, KnowingModel(), SettableClock(START))[0] for profile in PROFILES
+    }
+
+
+def active(found: End) -> set[str]:
+    return {content for _, state, _, content in found.memories if state == State.ACTIVE}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_sixty_exchanges_end_in_the_facts_of_the_script(
+    undisturbed: dict[str, End], profile: str
+) -> None:
+    found = undisturbed[profile]
+    assert FACTS - active(found) <= REPLACED | (RESTATED if profile == "standard" else set())
+    assert {origin for _, _, origin, content in found.memories if content in FACTS} == {"user"}
+    kinds = {kind for kind, _, _, content in found.memories if content in FACTS}
+    assert kinds == {getattr(fact, profile) for one in load_script() for fact in one.facts}
+
+
+def test_in_facts_and_tiers_nothing_else_is_remembered(undisturbed: dict[str, End]) -> None:
+    for profile in ("facts", "tiers"):
+        assert active(undisturbed[profile]) <= FACTS
+
+
+def test_tiers_condenses_messages_and_keeps_a_base_memory(undisturbed: dict[str, End]) -> None:
+    found = undisturbed["tiers"]
+    assert len(found.summaries) >= 8
+    assert "Johanna Lindqvist" in found.base_memory
+    assert found.base_memory.startswith("User Profile:\n- ")
+
+
+def test_standard_summarises_each_conversation(undisturbed: dict[str, End]) -> None:
+    assert len(undisturbed["standard"].summaries) == 3
+    assert undisturbed["facts"].summaries == ()
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("profile", PROFILES)
+def test_where_a_third_of_the_calls_fail_the_end_is_the_same(
+    undisturbed: dict[str, End], clock: SettableClock, profile: str, seed: int
+) -> None:
+    rule = Unreliable(KnowingModel(), seed=seed, delay_s=2 * TIMEOUT_S)
+    found, _ = learned(profile, rule, clock)
+    assert rule.spoiled > 10
+    assert found == undisturbed[profile]
+
+
+def test_logging_never_waits_for_the_model(clock: SettableClock) -> None:
+    asked = threading.Event()
+
+    def slow(_asked: Asked) -> Any:
+        asked.set()
+        return late({"facts": []}, 30.0)
+
+    with remembering("facts", slow, clock, worker=True) as (memory, _):
+        own = memory.owner(OWNER)
+        own.learn("My name is Johanna.", "Hello Johanna!")
+        assert asked.wait(10)
+        begun = monotonic()
+        own.learn("I live in Gothenburg.", "Nice.")
+        assert own.recent(1)[0].content == "Nice."
+        assert monotonic() - begun < 20
+        assert own.backlog().waiting == 4
+
+
+def test_the_worker_in_the_process_learns_by_itself(clock: SettableClock) -> None:
+    with remembering("facts", KnowingModel(), clock, worker=True) as (memory, _):
+        own = memory.owner(OWNER)
+        exchange = load_script()[0]
+        own.learn(exchange.user, exchange.assistant)
+        patience = threading.Event()
+        for _ in range(500):
+            if not own.backlog().waiting:
+                break
+            patience.wait(0.02)
+        assert [each.content for each in own.list().memories] == [exchange.facts[0].content]
+
+
+def test_an_invented_fact_is_never_recalled_but_waits_for_a_review(clock: SettableClock) -> None:
+    def inventive(_asked: Asked) -> Any:
+        kind = {"category": "identity", "importance": 9, "expires_in": "", "from": [1]}
+        invented = "The user owns a castle in Scotland."
+        return {"facts": [{"content": invented, **kind}]}
+
+    with remembering("facts", inventive, clock) as (memory, _):
+        own = memory.owner(OWNER)
+        own.learn("My cat likes to sleep on the stairs.", "Cats do.")
+        worked_off(memory, clock)
+        assert own.recall("Does the user own a castle in Scotland?").memories == ()
+        assert "castle" not in own.context("castle in Scotland")
+        (waiting,) = own.review()
+        assert waiting.content == "The user owns a castle in Scotland."
+        own.approve(waiting.id)
+        assert own.recall("castle in Scotland").memories[0].content == waiting.content
+        assert own.review() == ()
+
+
+def test_what_the_assistant_says_is_the_assistants_claim(clock: SettableClock) -> None:
+    def believing(_asked: Asked) -> Any:
+        kind = {"category": "identity", "importance": 9, "expires_in": "", "from": [2]}
+        return {"facts": [{"content": "The user was born in Malmö.", **kind}]}
+
+    with remembering("facts", believing, clock) as (memory, _):
+        own = memory.owner(OWNER)
+        own.learn("Guess where I was born!", "You were born in Malmö.")
+        worked_off(memory, clock)
+        (claim,) = own.list().memories
+        assert claim.origin is Origin.ASSISTANT
+
+
+def test_what_the_assistant_repeats_of_a_memory_is_not_learned_again(clock: SettableClock) -> None:
+    def believing(_asked: Asked) -> Any:
+        kind = {"category": "identity", "importance": 9, "expires_in": "", "from": [2]}
+        return {"facts": [{"content": "The user lives in Gothenburg by the river.", **kind}]}
+
+    with remembering("facts", believing, clock) as (memory, _):
+        own = memory.owner(OWNER)
+        known = own.remember("The user lives in Gothenburg by the river.", kind="identity")
+        own.learn("Hello!", "Hello! You live in Gothenburg by the river.")
+        worked_off(memory, clock)
+        assert own.list().memories == (own.get(known.id),)
+        assert own.get(known.id).sources == ()
+
+
+@pytest.mark.parametrize("action", ["IGNORE", " ignore "])
+def test_what_was_to_be_ignored_is_logged_and_never_learned_from(
+    clock: SettableClock, action: str
+) -> None:
+    with remembering("standard", KnowingModel(), clock) as (memory, server):
+        own = memory.owner(OWNER)
+        said = load_script()[0]
+        assert own.learn(said.user, said.assistant, action=action).memories == ()
+        clock.advance(timedelta(hours=1))
+        assert memory.work() == ()
+        assert server.asked == ()
+        assert own.stats().messages == 2
+
+
+def test_a_reply_that_was_cut_is_never_learned_from(clock: SettableClock) -> None:
+    with remembering("facts", KnowingModel(), clock) as (memory, server):
+        memory.learn("My name is Johanna Lindqvist.", "You are Quee", owner=OWNER, cut=True)
+        clock.advance(timedelta(hours=1))
+        worked_off(memory, clock)
+        (asked,) = server.asked
+        assert "Johanna Lindqvist" in asked.user
+        assert "Quee" not in asked.user
+
+
+def test_a_reply_in_a_code_fence_is_read(clock: SettableClock) -> None:
+    model = KnowingModel()
+
+    def talkative(asked: Asked) -> Any:
+        return fenced(model(asked))
+
+    found, failed = learned("facts", talkative, clock)
+    assert failed == 0
+    assert active(found) <= FACTS
+
+
+def test_what_a_model_can_make_nothing_of_is_parked_and_may_be_tried_again(
+    clock: SettableClock,
+) -> None:
+    answers = {"now": "I can't."}
+    first, second = load_script()[0], load_script()[2]
+    model = KnowingModel()
+
+    def stubborn(asked: Asked) -> Any:
+        return answers["now"] if first.user in asked.user and answers else model(asked)
+
+    with remembering("facts", stubborn, clock) as (memory, _):
+        own = memory.owner(OWNER)
+        own.learn(first.user, first.assistant)
+        own.learn(second.user, second.assistant)
+        for _ in range(10):
+            memory.work()
+            clock.advance(timedelta(hours=1))
+        assert (own.backlog().waiting, own.backlog().parked) == (0, 2)
+        assert [each.content for each in own.list().memories] == [second.facts[0].content]
+        answers.clear()
+        own.retry()
+        memory.work()
+        assert (own.backlog().waiting, own.backlog().parked) == (0, 0)
+        assert len(own.list().memories) == 2
+
+
+def test_with_no_model_nothing_waits(clock: SettableClock) -> None:
+    with Mnemon.open(
+        ":memory:", profile="facts", embedder=HashingEmbedder(), tokens=WordCounter(), clock=clock
+    ) as memory:
+        memory.learn("My name is Johanna.", "Hello!", owner=OWNER)
+        clock.advance(timedelta(hours=1))
+        assert memory.backlog(owner=OWNER).waiting == 0
+        assert memory.work() == ()
+
+
+def test_nothing_is_locked_while_a_model_is_asked(tmp_path: Path, clock: SettableClock) -> None:
+    began, go_on = threading.Event(), threading.Event()
+    model = KnowingModel()
+
+    def slow(asked: Asked) -> Any:
+        began.set()
+        go_on.wait(30)
+        return model(asked)
+
+    store = tmp_path / "memory.db"
+    with remembering("facts", slow, clock, store, worker=True) as (memory, _):
+        exchange = load_script()[0]
+        memory.learn(exchange.user, exchange.assistant, owner=OWNER)
+        assert began.wait(10)
+        with Mnemon.open(
+            store,
+            embedder=HashingEmbedder(),
+            tokens=WordCounter(),
+            clock=clock,
+            config=None,
+        ) as other:
+            other.remember("Written meanwhile", kind="contextual", owner=OWNER)
+        go_on.set()
