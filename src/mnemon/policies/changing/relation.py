@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from mnemon.policies.changing.likeness import Likeness
-from mnemon.policies.changing.values import compare, is_former, is_value
+from mnemon.policies.changing.values import compare, is_former, is_value, is_well_known
 from mnemon.text.normal import content_key
 from mnemon.text.statements import Mark, Statement, ended, read
 
@@ -139,14 +139,14 @@ def _replaced(old: Statement, new: Statement, likeness: Likeness) -> Finding:
 
 def _why_not(old: Statement, new: Statement) -> str | None:
     """Return why another value does not mean that the old one has gone; None: it does."""
-    if Mark.STILL in new.marks or new.says_more:
-        return "it says that it has long been so"
-    if new.fixed and Mark.CORRECTED not in new.marks:
-        return "it never changes"
-    if new.marks & {Mark.NOW, Mark.CORRECTED}:
-        return None
-    if old.weak or new.weak or old.is_event:
-        return "it may be so for a time only"
-    if not new.alone:
-        return "there may be several"
-    return "it may be said of another" if old.how != new.how else None
+    marked = bool(new.marks & {Mark.NOW, Mark.CORRECTED})
+    said_otherwise = None not in {old.how, new.how} and old.how != new.how
+    may_be_another = said_otherwise and not (marked and is_well_known(new.kind, new.value))
+    doubts = (
+        (Mark.STILL in new.marks or new.says_more, "it says that it has long been so"),
+        (new.fixed and Mark.CORRECTED not in new.marks, "it never changes"),
+        (may_be_another, "it may be said of another"),
+        (not marked and (old.weak or new.weak or old.is_event), "it may be so for a time only"),
+        (not marked and not new.alone, "there may be several"),
+    )
+    return next((doubt for is_so, doubt in doubts if is_so), None)

@@ -37,6 +37,7 @@ from mnemon.policies.changing.things import (
 )
 from mnemon.policies.changing.times import is_part, when
 from mnemon.text.lists import listed
+from mnemon.text.statements.vocabulary import WELL_KNOWN
 
 _NEGATIONS = listed("not no never none nicht kein keine keinen nie")
 
@@ -113,6 +114,11 @@ _CITY = (" city", " country", "lieblingsstadt", "lieblingsland")
 def is_value(kind: str, text: str, detail: str = "") -> bool:
     """Tell whether a text is a value of a kind at all."""
     return compare(kind, text, text, marked=False, detail=detail) is Likeness.SAME
+
+
+def is_well_known(kind: str, value: str) -> bool:
+    """Tell whether it is known what a value names, so that it names nothing of another kind."""
+    return kind != "organisation" or " " in value or value.casefold() in WELL_KNOWN
 
 
 def is_former(kind: str, known: str, former: str, detail: str = "") -> bool:

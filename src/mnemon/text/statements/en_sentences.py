@@ -318,9 +318,7 @@ _OWNED = (
     Attribute(
         name="tool",
         value="thing",
-        says=(
-            "{P} (?P<a>editor|text editor|browser|bank|gym|phone|laptop|operating system) is {V}",
-        ),
+        says=("{P} (?P<a>editor|browser|bank|gym|phone|laptop|operating system) is {V}",),
         becomes=("{P} new (?P<a>editor|browser|bank|gym|phone|laptop) is (?:an? )?{V}",),
         alone=False,
     ),
