@@ -14,6 +14,8 @@ from pathlib import Path
 
 import msgspec
 
+from mnemon.errors import InvalidInput
+
 
 class Label(StrEnum):
     """What a sentence makes of one that was said before it."""
@@ -46,7 +48,18 @@ class Change:
 
 
 def load_changes(file: Path | None = None) -> tuple[Change, ...]:
-    """Read pairs from a file of JSON lines, or those of the package, in their order."""
+    """Read pairs from a file of JSON lines, or those of the package, in their order.
+
+    Raises:
+        InvalidInput: A line is no pair.
+    """
     source = resources.files("mnemon.testing").joinpath("changes.jsonl") if file is None else file
-    lines = source.read_bytes().splitlines()
-    return tuple(msgspec.json.decode(line, type=Change) for line in lines if line.strip())
+    lines = enumerate(source.read_bytes().splitlines(), 1)
+    return tuple(_change(line, at) for at, line in lines if line.strip())
+
+
+def _change(line: bytes, at: int) -> Change:
+    try:
+        return msgspec.json.decode(line, type=Change)
+    except msgspec.DecodeError as error:
+        raise InvalidInput(f"line {at}", str(error)) from error

@@ -63,6 +63,8 @@ def compared_schools(old: str, new: str) -> Likeness:
 
 def _apart(one: list[str], other: list[str]) -> bool:
     """Tell whether two names of organisations share nothing, be it as initials or as parts."""
+    if not one or not other:
+        return False
     shares = set(one) & set(other) - _CONNECTING or _begins_as(one[0], other[0])
     of_one = any({" ".join(one), " ".join(other)} <= group for group in ORGANISATIONS)
     return not (shares or of_one or _abbreviates(one, other) or _abbreviates(other, one))

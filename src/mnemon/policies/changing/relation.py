@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from mnemon.policies.changing.likeness import Likeness
 from mnemon.policies.changing.values import compare, is_former, is_value, is_well_known
 from mnemon.text.normal import content_key
-from mnemon.text.statements import Mark, Statement, ended, read
+from mnemon.text.statements import Mark, Statement, Told, read, told
 
 _WORD = re.compile(r"\w+")
 
@@ -47,20 +48,27 @@ def relation(old: str, new: str) -> Finding:
     """
     if content_key(old) == content_key(new):
         return Finding(Relation.RESTATED, "the same words")
-    found = _found(old, new)
+    return told_after(old, new, told(new))
+
+
+def told_after(old: str, new: str, said: Told) -> Finding:
+    """Return the same of texts of other words, where it is known what the new one says."""
+    found = _found(old, said)
     if found.relation is Relation.CHANGED and _bag(old) == _bag(new):
         return Finding(Relation.DOUBTFUL, "the same words in another order")
     return found
 
 
-def _found(old: str, new: str) -> Finding:
-    over = ended(new)
-    if over and _is_over(old, over):
+def _found(old: str, said: Told) -> Finding:
+    if said.before and _is_over(old, said.before):
         return Finding(Relation.CHANGED, "what it says is over")
-    known, told = _statements(old), _statements(new)
-    if not known or not told:
-        return Finding(Relation.DOUBTFUL, f"the {'new' if known else 'old'} one is not understood")
-    pairs = [(one, other) for one in known for other in told if _is_about_same(one, other)]
+    new = _valued(said.statements)
+    if not new:
+        return Finding(Relation.DOUBTFUL, "the new one is not understood")
+    known = _statements(old, new)
+    if not known:
+        return Finding(Relation.DOUBTFUL, "the old one does not speak of it")
+    pairs = [(one, other) for one in known for other in new if _is_about_same(one, other)]
     if not pairs:
         return Finding(Relation.DOUBTFUL, "another subject or attribute")
     found = [_compared(one, other) for one, other in pairs]
@@ -74,8 +82,13 @@ def _bag(text: str) -> Counter[str]:
     return Counter(_WORD.findall(text.casefold()))
 
 
-def _statements(text: str) -> list[Statement]:
-    return [each for each in read(text) if _has_value(each)]
+def _statements(text: str, like: Sequence[Statement]) -> list[Statement]:
+    """Return what a text states of attributes of which these speak."""
+    return _valued(read(text, {each.attribute.partition(": ")[0] for each in like}))
+
+
+def _valued(stated: Sequence[Statement]) -> list[Statement]:
+    return [each for each in stated if _has_value(each)]
 
 
 def _has_value(statement: Statement) -> bool:
@@ -95,8 +108,9 @@ def _is_over(old: str, over: tuple[str, ...]) -> bool:
     """Tell whether an old sentence says what is over."""
     if any(content_key(old) == content_key(past) for past in over):
         return True
-    pasts = [each for past in over for each in _statements(past)]
-    pairs = ((one, other) for one in _statements(old) for other in pasts)
+    pasts = [each for past in over for each in _valued(read(past))]
+    known = _statements(old, pasts) if pasts else []
+    pairs = ((one, other) for one in known for other in pasts)
     return any(
         _is_about_same(one, other) and _likeness(one, other) is Likeness.SAME
         for one, other in pairs

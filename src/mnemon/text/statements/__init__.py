@@ -8,6 +8,6 @@ matches as a whole sentence is no statement: nothing is concluded of it.
 from __future__ import annotations
 
 from mnemon.text.statements.language import Mark
-from mnemon.text.statements.reading import Statement, ended, read, search_terms
+from mnemon.text.statements.reading import Statement, Told, read, search_terms, told
 
-__all__ = ["Mark", "Statement", "ended", "read", "search_terms"]
+__all__ = ["Mark", "Statement", "Told", "read", "search_terms", "told"]

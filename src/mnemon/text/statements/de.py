@@ -133,6 +133,12 @@ GRAMMAR = Grammar(
         (r"(?:jetzt|inzwischen|mittlerweile|nun)", Mark.NOW),
         (r"(?:immer noch|noch immer)", Mark.STILL),
     ),
+    needed=listed(
+        """
+        bin ist sind wohne wohnt wohnen lebe lebt leben arbeite arbeitet arbeiten habe hab hat heiße
+        heißt nenn nenne findet wurde mehr
+        """
+    ),
     blocked=listed(
         """
         auch manchmal meistens oft teilweise wieder außerdem morgen gestern heute vielleicht

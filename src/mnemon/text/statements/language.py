@@ -65,6 +65,7 @@ class Grammar:
         spelled: Pairs of a pattern and what it is read as: contractions, spellings.
         openings: What may stand before a sentence, and what it marks it as.
         adverbs: Words that mark a sentence, wherever they stand in it.
+        needed: Words of which one stands in each of its statements; empty: not looked at.
         blocked: Words with one of which a sentence is no plain statement.
         endings: Pairs of a sentence that says that something is over, and the sentences of which
             one was said when it was not; `{ing}` there stands for forms of a verb.
@@ -89,6 +90,7 @@ class Grammar:
     spelled: tuple[tuple[str, str], ...] = ()
     openings: tuple[tuple[str, Mark | None], ...] = ()
     adverbs: tuple[tuple[str, Mark], ...] = ()
+    needed: frozenset[str] = frozenset()
     blocked: frozenset[str] = frozenset()
     endings: tuple[tuple[str, tuple[str, ...]], ...] = ()
     user: frozenset[str] = frozenset()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
@@ -85,34 +86,55 @@ class _Pattern:
     is_event: bool = False
 
 
-def read(text: str) -> tuple[Statement, ...]:
-    """Return what a text may state: one plain thing, by each pattern that matches all of it.
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a text says, as far as it is a plain statement.
 
-    Empty for what is more than one sentence, asks, quotes, is not sure, speaks of another time,
+    Attributes:
+        statements: What it may state: one plain thing, by each pattern that matches all of it.
+        before: Sentences that were true before, where it says that something is over: "I live in
+            Oslo" for "I no longer live in Oslo". Of several, all are ways to say the same.
+    """
+
+    statements: tuple[Statement, ...] = ()
+    before: tuple[str, ...] = ()
+
+
+def told(text: str) -> Told:
+    """Return what a text says.
+
+    Nothing where it is more than one sentence, asks, quotes, is not sure, speaks of another time,
     or says what nothing is known of.
     """
-    return tuple(found for grammar in grammars() for found in _read(text, grammar))
+    prepared = [(grammar, _prepared(text, grammar)) for grammar in grammars()]
+    plain = [(grammar, each) for grammar, each in prepared if each is not None]
+    return Told(
+        tuple(found for grammar, each in plain for found in _read(each, grammar, None)),
+        tuple(found for grammar, each in plain for found in _ended(each, grammar)),
+    )
 
 
-def ended(text: str) -> tuple[str, ...]:
-    """Return sentences that were true before, where a text says that something is over.
+def read(text: str, among: AbstractSet[str] | None = None) -> tuple[Statement, ...]:
+    """Return what a text may state, as `told` does; only of attributes of these names."""
+    prepared = [(grammar, _prepared(text, grammar)) for grammar in grammars()]
+    return tuple(
+        found
+        for grammar, each in prepared
+        if each is not None
+        for found in _read(each, grammar, among)
+    )
 
-    "I no longer live in Oslo" gives "I live in Oslo". Of several, all are ways to say the same.
-    """
-    return tuple(found for grammar in grammars() for found in _ended(text, grammar))
 
-
-def search_terms(text: str) -> tuple[tuple[frozenset[str], ...], ...]:
+def search_terms(said: Told) -> tuple[tuple[frozenset[str], ...], ...]:
     """Return how to find what a text may restate or change, by keyword.
 
     Returns:
         Ways to find it: for each, groups of terms, of each of which one stands in a text that
         is meant. None for a text that states nothing.
     """
-    before = ended(text)
-    stated = [*read(text), *(each for past in before for each in read(past))]
+    stated = [*said.statements, *(each for past in said.before for each in read(past))]
     ways = dict.fromkeys(_way(each) for each in stated)
-    ways |= dict.fromkeys(tuple(frozenset({term}) for term in terms(past)) for past in before)
+    ways |= dict.fromkeys(tuple(frozenset({term}) for term in terms(past)) for past in said.before)
     return tuple(way for way in ways if way)
 
 
@@ -141,19 +163,20 @@ def grammars() -> tuple[Grammar, ...]:
     return tuple(sorted((v for v in values if isinstance(v, Grammar)), key=lambda v: v.language))
 
 
-def _read(text: str, grammar: Grammar) -> Iterator[Statement]:
-    prepared = _prepared(text, grammar)
-    if prepared is None or _blocked(prepared.text, grammar):
+def _read(
+    prepared: _Prepared, grammar: Grammar, among: AbstractSet[str] | None
+) -> Iterator[Statement]:
+    if _blocked(prepared.text, grammar):
         return
     for pattern in _patterns(grammar.language):
-        match = pattern.regex.fullmatch(prepared.text)
-        if match is not None:
-            yield from _stated(match, pattern, prepared.marks, grammar)
+        if among is None or pattern.attribute.name in among:
+            match = pattern.regex.fullmatch(prepared.text)
+            if match is not None:
+                yield from _stated(match, pattern, prepared.marks, grammar)
 
 
-def _ended(text: str, grammar: Grammar) -> Iterator[str]:
-    prepared = _prepared(text, grammar)
-    if prepared is None or Mark.STILL in prepared.marks:
+def _ended(prepared: _Prepared, grammar: Grammar) -> Iterator[str]:
+    if Mark.STILL in prepared.marks:
         return
     for regex, pasts in _endings(grammar.language):
         if match := regex.fullmatch(prepared.text):
@@ -167,7 +190,11 @@ def _ended(text: str, grammar: Grammar) -> Iterator[str]:
 
 def _prepared(text: str, grammar: Grammar) -> _Prepared | None:
     """Return a sentence in plain spelling, without introduction, end and marking words."""
-    if len(text) > MAX_CHARS or _NOT_NOW.search(text) or len(sentences(text)) != 1:
+    if len(text) > MAX_CHARS or _NOT_NOW.search(text):
+        return None
+    if grammar.needed and grammar.needed.isdisjoint(_WORD.findall(text.lower())):
+        return None
+    if len(sentences(text)) != 1:
         return None
     plain = unicodedata.normalize("NFC", text).translate(_QUOTES).strip().rstrip(".!").strip()
     marks: set[Mark] = set()

@@ -143,14 +143,15 @@ WELL_KNOWN = frozenset().union(*ORGANISATIONS) | listed(
     """
     intel nvidia amd cisco dell adobe netflix uber airbnb spotify stripe shopify dropbox zoom
     snapchat pinterest reddit tiktok bytedance alibaba tencent samsung lg huawei xiaomi nokia
-    ericsson siemens bosch sap bayer basf daimler mercedes continental lufthansa allianz adidas puma
-    aldi lidl rewe edeka zalando deloitte pwc kpmg ey accenture mckinsey bcg bain capgemini infosys
-    barclays lloyds hsbc natwest santander ubs citi citigroup jpmorgan goldman morgan visa
-    mastercard paypal klarna revolut monzo wise shell bp equinor total exxon chevron tesco
+    ericsson siemens bosch sap bayer basf daimler mercedes continental lufthansa allianz adidas
+    puma aldi lidl rewe edeka zalando deloitte pwc kpmg ey accenture mckinsey bcg bain capgemini
+    infosys barclays lloyds hsbc natwest santander ubs citi citigroup jpmorgan goldman morgan
+    visa mastercard paypal klarna revolut monzo wise shell bp equinor total exxon chevron tesco
     sainsbury's walmart target costco starbucks mcdonald's nestlé unilever pepsico coca-cola
     heineken airbus boeing esa cern nato unicef oxfam philips asml ing abb novartis pfizer
-    moderna astrazeneca sanofi gsk merck tesla toyota honda ford volvo renault ibm oracle salesforce openai
-    anthropic mozilla wikimedia canonical gitlab atlassian jetbrains twilio cloudflare nasa
+    moderna astrazeneca sanofi gsk merck tesla toyota honda ford volvo renault ibm oracle
+    salesforce openai anthropic mozilla wikimedia canonical gitlab atlassian jetbrains twilio
+    cloudflare nasa
     """
 )
 """Organisations of one name that nobody takes for a person's."""
