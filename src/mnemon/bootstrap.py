@@ -17,6 +17,7 @@ from mnemon.config.paths import file_path
 from mnemon.config.thresholds import fitted
 from mnemon.errors import InvalidConfiguration, InvalidInput, WrongEmbeddingModel
 from mnemon.ports.backups import Copyable
+from mnemon.ports.embedder import Asked
 from mnemon.profiles.model import Profile
 from mnemon.services.access import Access
 from mnemon.services.asking import AskedArbitrator, NoModel
@@ -62,7 +63,7 @@ class Parts:
     touches: Touches
     models: MeteredChats | NoModel
     background: Background
-    closing: tuple[SteadyChat, ...]
+    closing: tuple[SteadyChat | Asked, ...]
 
     def close(self) -> None:
         """Let go of all that is held open; what a model was asked is waited for, some seconds."""
@@ -128,8 +129,9 @@ def assemble(  # noqa: PLR0913 - what `Mnemon.open` takes
     except BaseException:
         store.close()
         raise
-    closing = tuple({id(each): each for each in (model, condenser) if each is not None}.values())
-    return Parts(store, made, touches, models, background, closing)
+    asked = chosen if embedder is None and isinstance(chosen, Asked) else None
+    closing = {id(each): each for each in (model, condenser, asked) if each is not None}
+    return Parts(store, made, touches, models, background, tuple(closing.values()))
 
 
 def _profile(given: object) -> Profile:
@@ -404,10 +406,26 @@ def _models(
 
 
 def open_embedder(settings: Settings) -> Embedder:
-    """Return the embedder that is configured; its model loads at first use."""
+    """Return the embedder that is configured; its model loads, or is asked, at first use.
+
+    Raises:
+        InvalidConfiguration: There is no such model, or it has no vectors of that length; or a
+            service's client or key is not there.
+    """
+    own = settings.embedding
+    if own.provider != "local":
+        from mnemon.adapters.embedders.configured import service_embedder
+
+        return service_embedder(own, os.environ)
     from mnemon.adapters.embedders.local import LocalEmbedder
 
-    return LocalEmbedder(model_dir=_model_dir(settings))
+    local = LocalEmbedder(model_dir=_model_dir(settings))
+    if own.dimension and own.dimension != local.dimension:
+        raise InvalidConfiguration(
+            "embedding.dimension",
+            f"{local.name} has vectors of {local.dimension} numbers, not {own.dimension}",
+        )
+    return local
 
 
 def open_counter(settings: Settings) -> TokenCounter:
@@ -418,8 +436,10 @@ def open_counter(settings: Settings) -> TokenCounter:
 
 
 def _model_dir(settings: Settings) -> Path | None:
-    model = settings.embedding.model
-    return None if model == "all-MiniLM-L6-v2" else file_path(model, "embedding.model")
+    own = settings.embedding
+    if own.provider != "local" or own.model == "all-MiniLM-L6-v2":
+        return None
+    return file_path(own.model, "embedding.model")
 
 
 def _check_model(store: Store, embedder: Embedder) -> None:
@@ -427,7 +447,8 @@ def _check_model(store: Store, embedder: Embedder) -> None:
     meta = store.meta
     if meta.embedder is None:
         return
-    if (meta.embedder, meta.dimension) != (embedder.name, embedder.dimension):
-        raise WrongEmbeddingModel(
-            f"{meta.embedder} ({meta.dimension})", f"{embedder.name} ({embedder.dimension})"
-        )
+    # Opening asks no service: what only a service knows is compared when it has told it.
+    dimension = embedder.known_dimension if isinstance(embedder, Asked) else embedder.dimension
+    if meta.embedder != embedder.name or dimension not in (None, meta.dimension):
+        length = "" if dimension is None else f" ({dimension})"
+        raise WrongEmbeddingModel(f"{meta.embedder} ({meta.dimension})", f"{embedder.name}{length}")

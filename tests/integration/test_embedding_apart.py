@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from itertools import islice, product
@@ -197,6 +199,31 @@ def test_a_change_made_while_texts_are_embedded_is_kept(looked: Looked) -> None:
             changed = changing.update(kept.id, "Takes the bus", owner="alice")
         assert (changed.content, changed.importance) == ("Takes the bus", 0.875)
         assert memory.get(kept.id, owner="alice") == changed
+
+
+ANOTHER = """
+import sys
+from mnemon import Mnemon
+from mnemon.config import load
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+config = load(env={}, overrides={"enable_encryption": False, "busy_timeout_s": 0.5})
+with Mnemon.open(
+    sys.argv[1], embedder=HashingEmbedder(), tokens=WordCounter(), config=config
+) as memory:
+    memory.remember("Written by another process", owner="alice")
+"""
+
+
+def test_another_process_writes_for_the_same_owner_meanwhile(looked: Looked) -> None:
+    def write() -> None:
+        subprocess.run([sys.executable, "-c", ANOTHER, str(looked.path)], check=True, timeout=60)
+
+    with looked.open() as (memory, _):
+        kept = memory.remember("Takes the tram", owner="alice")
+        with looked.open_with(Meddling(write)) as changing:
+            changing.update(kept.id, "Takes the bus", owner="alice")
+        contents = {each.content for each in memory.list(owner="alice").memories}
+    assert contents == {"Takes the bus", "Written by another process"}
 
 
 def test_a_memory_that_is_forgotten_while_it_is_embedded_is_not_changed(looked: Looked) -> None:

@@ -13,6 +13,7 @@ from mnemon.config.fields import parsed
 from mnemon.config.loading import ALL, BUILT_IN
 from mnemon.config.profiles import profiles
 from mnemon.config.reference import in_force, masked
+from mnemon.config.settings import Embedding
 from mnemon.errors import InvalidConfiguration
 from mnemon.policies.forgetting import Fading
 from mnemon.profiles import companion as companion_profile
@@ -116,7 +117,8 @@ def test_a_keys_relative_path_without_a_file_counts_from_the_users_folder(tmp_pa
 
 def test_the_sample_of_the_documentation_works_as_it_stands() -> None:
     loaded = load(written(SAMPLE))
-    assert without_store(loaded) == Settings()
+    said = Embedding(dimension=384)  # the local model's own, as where nothing is said
+    assert without_store(loaded) == dataclasses.replace(Settings(), embedding=said)
     assert loaded.origins["rag_limit"].endswith("mnemon.toml:7")
     assert loaded.origins["embedding.dimension"].endswith("mnemon.toml:18")
 
@@ -254,7 +256,7 @@ def test_a_key_in_the_file_is_refused_and_not_repeated() -> None:
         ("enabled = 1", "true or false, not a whole number"),
         ("rag_threshold = nan", "a number from 0 to 1, not nan"),
         ("busy_timeout_s = inf", "a number from 0 to 3600, not inf"),
-        ('embedding.provider = "ollama"', "not in this version yet"),
+        ('embedding.provider = "cohere"', "one of local, ollama, openai, sentence-transformers"),
         ("store = 5", "a text, not a whole number"),
         ("embedding = 5", "is a section, not a value"),
     ],

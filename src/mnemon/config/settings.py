@@ -61,19 +61,35 @@ class Embedding:
     provider: str = scalar(
         "local",
         "what computes the vectors",
-        choices=("local",),
-        later=("ollama", "openai", "sentence-transformers"),
+        choices=("local", "ollama", "openai", "sentence-transformers"),
     )
     model: str = scalar(
         "all-MiniLM-L6-v2",
-        "the model's name, or the folder of another local model (`MNEMON_MODEL` sets it too)",
+        "the model's name at the provider; for `local`, another is the folder of a model"
+        " (`MNEMON_MODEL` sets it too)",
     )
     dimension: int = scalar(
-        384, "the length of a service's vectors; a local model has its own", low=1, high=8192,
-        note=NOT_YET,
+        0, "how many numbers of a vector are kept, where the model allows it; 0: all",
+        low=0, high=8192, default="0: the model's own, 384 for the local one",
     )  # fmt: skip
+    base_url: str = scalar(
+        "",
+        "where the service is; for `openai` with its `/v1`",
+        default="the provider's own: OpenAI's, or `http://127.0.0.1:11434` for Ollama",
+    )
+    api_key_env: str = scalar(
+        "",
+        "the environment variable that holds the service's key",
+        default="`OPENAI_API_KEY` for OpenAI itself, else none",
+    )
     timeout_ms: int = scalar(
-        30_000, "how long to wait for a service", low=1, high=3_600_000, note=NOT_YET
+        30_000, "how long to wait for an answer of a service; what failed sooner is tried again"
+        " until then", low=1, high=3_600_000,
+    )  # fmt: skip
+    # As many as a server of text-embeddings-inference takes where nobody has told it otherwise.
+    batch_size: int = scalar(32, "how many texts a service is sent at once", low=1, high=2_048)
+    batch_chars: int = scalar(
+        100_000, "how many characters it is sent at once", low=1, high=10_000_000
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,4 +44,22 @@ class Embedder(Protocol):
         Raises:
             ServiceFailed: A service did not answer as it should.
         """
+        ...
+
+
+@runtime_checkable
+class Asked(Protocol):
+    """Of an embedder that asks a service, whose vectors may be of a length that only that knows.
+
+    Attributes:
+        known_dimension: The length of its vectors; None where the service would have to be asked.
+    """
+
+    @property
+    def known_dimension(self) -> int | None:
+        """The length of a vector, where it is known without asking."""
+        ...
+
+    def close(self) -> None:
+        """Let go of connections."""
         ...

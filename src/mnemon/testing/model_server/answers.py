@@ -34,6 +34,8 @@ class Answer:
     Attributes:
         text: What the model says.
         vectors: What it says where vectors are asked for, one a text.
+        places: Of which text each of them is said to be, where the protocol says so; None: in
+            their order.
         input_tokens: What was asked took; None: counted.
         output_tokens: Likewise, the reply.
         tells_tokens: Whether it says so.
@@ -51,6 +53,7 @@ class Answer:
 
     text: str = ""
     vectors: Sequence[Sequence[float]] | None = None
+    places: Sequence[int] | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
     tells_tokens: bool = True

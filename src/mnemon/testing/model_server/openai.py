@@ -82,9 +82,11 @@ def embeddings(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -
 def vectors(asked: Asked, answer: Answer) -> dict[str, Any]:
     """Return vectors, as numbers or, where it was asked for, as bytes in base64."""
     written = _packed if asked.body.get("encoding_format") == "base64" else list
+    rows = answer.vectors or ()
+    places = range(len(rows)) if answer.places is None else answer.places
     data = [
-        {"object": "embedding", "index": index, "embedding": written(row)}
-        for index, row in enumerate(answer.vectors or ())
+        {"object": "embedding", "index": place, "embedding": written(row)}
+        for place, row in zip(places, rows, strict=True)
     ]
     count = sum(tokens(asked.texts))
     usage = {"prompt_tokens": count, "total_tokens": count}

@@ -1,0 +1,1 @@
+"""Clients of services, as chat models and embedders share them."""

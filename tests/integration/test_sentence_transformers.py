@@ -1,0 +1,118 @@
+"""A real embedding model, tiny and made of noise, as sentence-transformers runs it."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mnemon import Mnemon
+from mnemon.adapters.embedders.configured import service_embedder
+from mnemon.config import load
+from mnemon.config.settings import Embedding
+from mnemon.errors import InvalidConfiguration, ServiceFailed, WrongEmbeddingModel
+
+EXTRA = "the extra mnemon[sentence-transformers] is not installed"
+torch = pytest.importorskip("torch", reason=EXTRA)
+transformers = pytest.importorskip("transformers", reason=EXTRA)
+library = pytest.importorskip("sentence_transformers", reason=EXTRA)
+
+WORDS = "[PAD] [UNK] [CLS] [SEP] [MASK] which database we use is tea i drink postgres the q : d"
+TEXTS = ["we use postgres", "i drink tea", "the database is large"]
+PROMPTS = {"query": "q : ", "document": "d : "}
+
+
+def saved(folder: Path, prompts: dict[str, str]) -> Path:
+    """Save a model of one layer with random weights, always the same."""
+    bare = folder / "bare"
+    bare.mkdir(parents=True)
+    (bare / "vocab.txt").write_text("\n".join(WORDS.split()))
+    transformers.BertTokenizerFast(str(bare / "vocab.txt")).save_pretrained(bare)
+    torch.manual_seed(7)
+    shape = transformers.BertConfig(
+        vocab_size=len(WORDS.split()),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+        max_position_embeddings=64,
+        initializer_range=1.0,
+    )
+    transformers.BertModel(shape).save_pretrained(bare)
+    # A model of token vectors gets a mean over them.
+    whole = library.SentenceTransformer(str(bare), prompts=prompts, device="cpu")
+    whole.save(str(folder / "whole"))
+    return folder / "whole"
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return saved(tmp_path_factory.mktemp("models") / "tiny", PROMPTS)
+
+
+def embedder(model: Path, **more: Any) -> Any:
+    own = Embedding(provider="sentence-transformers", model=str(model), **more)
+    return service_embedder(own, {})
+
+
+def test_each_text_has_its_own_vector_of_length_1(model: Path) -> None:
+    asking = embedder(model, batch_size=2)
+    found = asking.embed(TEXTS, role="document")
+    assert found.shape == (3, 16)
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=1e-6)
+    alone = [asking.embed([text], role="document")[0] for text in TEXTS]
+    np.testing.assert_allclose(found, alone, atol=1e-5)
+
+
+def test_the_prompts_of_the_model_itself_are_used(model: Path, tmp_path: Path) -> None:
+    asking, plain = embedder(model), embedder(saved(tmp_path, {}))
+    for role, prompt in PROMPTS.items():
+        found = asking.embed(["i drink tea"], role=role)
+        np.testing.assert_allclose(
+            found, plain.embed([f"{prompt}i drink tea"], role=role), atol=1e-5
+        )
+    query, document = (asking.embed(["i drink tea"], role=role) for role in PROMPTS)
+    assert abs(query - document).max() > 1e-3
+
+
+def test_threads_may_share_one(model: Path) -> None:
+    asking = embedder(model)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: asking.embed(TEXTS, role="query"), range(8)))
+    for one in found:
+        np.testing.assert_allclose(one, found[0], atol=1e-5)
+
+
+def test_a_model_that_is_not_there_is_said_so(tmp_path: Path) -> None:
+    asking = embedder(tmp_path / "none")
+    with pytest.raises(ServiceFailed, match="no such model on this machine"):
+        asking.embed(TEXTS, role="query")
+
+
+def test_a_model_of_another_length_than_was_told_is_refused(model: Path) -> None:
+    with pytest.raises(ServiceFailed, match="16 numbers, not of 8"):
+        embedder(model, dimension=8).embed(TEXTS, role="query")
+
+
+def test_a_known_model_has_its_lengths_here_too() -> None:
+    with pytest.raises(InvalidConfiguration, match="was not trained"):
+        embedder(Path("BAAI/bge-m3"), dimension=100)
+
+
+def test_a_store_is_built_with_it_and_refused_to_others(model: Path, tmp_path: Path) -> None:
+    overrides = {
+        "embedding.provider": "sentence-transformers",
+        "embedding.model": str(model),
+        "enable_encryption": False,
+    }
+    config = load(env={}, overrides=overrides)
+    with Mnemon.open(tmp_path / "memory.db", config=config) as memory:
+        memory.remember("we use postgres", owner="alice")
+        found = memory.recall("which database we use", owner="alice", mode="vector")
+        assert found.memories[0].content == "we use postgres"
+    with pytest.raises(WrongEmbeddingModel) as raised:
+        Mnemon.open(tmp_path / "memory.db", config=load(env={}))
+    assert raised.value.stored == "folder:whole (16)"

@@ -1,0 +1,90 @@
+"""What is known of embedding models, and how texts are batched for them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemon.policies.batching import batches
+from mnemon.policies.embedding_models import KNOWN, chosen
+
+texts = st.lists(st.text(max_size=20), max_size=30)
+
+
+@given(texts, st.integers(1, 8), st.integers(1, 40))
+def test_batches_hold_all_texts_in_order_within_their_bounds(
+    given: list[str], most: int, chars: int
+) -> None:
+    found = list(batches(given, most, chars))
+    assert [text for batch in found for text in batch] == given
+    for batch in found:
+        assert 1 <= len(batch) <= most
+        assert len(batch) == 1 or sum(map(len, batch)) <= chars
+
+
+@given(texts, st.integers(1, 8), st.integers(1, 40))
+def test_no_batch_could_take_the_text_after_it(given: list[str], most: int, chars: int) -> None:
+    found = list(batches(given, most, chars))
+    for batch, after in pairwise(found):
+        assert len(batch) == most or sum(map(len, batch)) + len(after[0]) > chars
+
+
+@pytest.mark.parametrize(
+    ("asked", "dimension", "name", "length"),
+    [
+        ("nomic-embed-text", 0, "nomic-embed-text", 768),
+        ("nomic-embed-text", 768, "nomic-embed-text", 768),
+        ("nomic-embed-text", 256, "nomic-embed-text@256", 256),
+        ("nomic-embed-text:latest", 384, "nomic-embed-text@384", 384),
+        ("nomic-embed-text:v1.5", 0, "nomic-embed-text:v1.5", 768),
+        ("text-embedding-3-large", 1024, "text-embedding-3-large@1024", 1024),
+        ("bge-m3", 1024, "bge-m3", 1024),
+        ("of-my-own", 0, "of-my-own", None),
+        ("of-my-own", 512, "of-my-own", 512),
+    ],
+)
+def test_a_model_is_kept_by_name_and_what_is_left_of_its_vectors(
+    asked: str, dimension: int, name: str, length: int | None
+) -> None:
+    model = chosen(asked, dimension)
+    assert (model.name, model.dimension) == (name, length)
+
+
+@pytest.mark.parametrize(
+    ("asked", "dimension", "said"),
+    [
+        ("bge-m3", 384, "was not trained"),
+        ("all-minilm", 256, "was not trained"),
+        ("nomic-ai/nomic-embed-text-v1", 256, "was not trained"),
+        ("nomic-embed-text", 32, "64 to 768"),
+        ("nomic-embed-text", 1024, "64 to 768"),
+    ],
+)
+def test_a_length_that_a_model_has_not_is_refused(asked: str, dimension: int, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        chosen(asked, dimension)
+
+
+@given(st.sampled_from(sorted(KNOWN)), st.integers(0, 4096))
+def test_two_lengths_of_a_model_never_share_a_name(asked: str, dimension: int) -> None:
+    whole = chosen(asked, 0)
+    try:
+        cut = chosen(asked, dimension)
+    except ValueError:
+        return
+    assert (cut.name == whole.name) == (cut.dimension == whole.dimension)
+    assert cut.dimension == (dimension or whole.dimension)
+
+
+def test_queries_and_documents_get_the_prefixes_of_their_model() -> None:
+    nomic = chosen("nomic-embed-text", 0)
+    assert (nomic.prefix("query"), nomic.prefix("document")) == (
+        "search_query: ",
+        "search_document: ",
+    )
+    assert chosen("mxbai-embed-large", 0).prefix("query").startswith("Represent this sentence")
+    for asked, role in [("mxbai-embed-large", "document"), ("bge-m3", "query"), ("mine", "query")]:
+        assert not chosen(asked, 0).prefix(role)
