@@ -14,11 +14,11 @@ from typing import Any, cast
 
 import pytest
 
-from mnemon.adapters.chat import wire
 from mnemon.adapters.chat.anthropic import AnthropicChat
 from mnemon.adapters.chat.ollama import OllamaChat
 from mnemon.adapters.chat.openai import OpenAIChat
 from mnemon.adapters.chat.steady import Care, SteadyChat
+from mnemon.adapters.clients import wire
 from mnemon.errors import ServiceFailed
 from mnemon.policies.retrying import Breaking, Retrying
 from mnemon.ports.chat import Prompt, Reply, Schema, Turn

@@ -462,7 +462,10 @@ def test_a_length_that_comes_to_light_late_is_refused_then(provider: str, tmp_pa
         ({"model": "all-MiniLM-L6-v2"}, "embedding.model", "name a model"),
         ({"model": "bge-m3", "dimension": 384}, "embedding.dimension", "1024, or 0"),
         ({"dimension": 32}, "embedding.dimension", "64 to 768"),
-        ({"api_key_env": "NO_SUCH_KEY"}, "embedding.api_key_env", "no NO_SUCH_KEY"),
+        ({"api_key_env": "NO_SUCH_KEY"}, "embedding.api_key_env", "NO_SUCH_KEY holds no key"),
+        ({"api_key_env": "sk-abcdef"}, "embedding.api_key_env", "must be the name"),
+        ({"api_key_file": "/nowhere/at/all"}, "embedding.api_key_file", "can't be read"),
+        ({"base_url": "localhost:11434"}, "embedding.base_url", "must be an address"),
     ],
 )
 def test_settings_that_can_not_work_are_refused_at_opening(

@@ -30,7 +30,7 @@ _PROFILES = "profiles"
 _IN_PROFILE = 4  # memory, profiles, the name, the key
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _KEY_PATH = "encryption_key_path"
-_CHAT_KEY = "chat.api_key_file"
+_SERVICE_KEYS = ("embedding.api_key_file", "chat.api_key_file")
 _VARIABLES = {setting.variable: setting for setting in ALL.values()}
 _VARIABLES_TOO = {"MNEMON_MODEL": ALL["embedding.model"]}
 
@@ -109,8 +109,9 @@ def load(
     found |= _from_arguments(overrides or {})
     found["store"] = _store(found.get("store"))
     found[_KEY_PATH] = _key_path(found.get(_KEY_PATH), file)
-    if _CHAT_KEY in found:
-        found[_CHAT_KEY] = _beside(found[_CHAT_KEY], _CHAT_KEY, file)
+    for name in _SERVICE_KEYS:
+        if name in found:
+            found[name] = _beside(found[name], name, file)
     added = {
         name: OwnProfile(str(values.pop("base").value), _loaded({**found, **values}, file))
         for name, values in own.items()

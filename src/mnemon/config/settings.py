@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from mnemon.config.fields import NOT_YET, scalar
+from mnemon.config.fields import scalar
 from mnemon.config.sections import Chunks, Tiers, Timeline
 
 _COMPANION = {"profile": "companion", "note": "companion only"}
@@ -81,6 +81,11 @@ class Embedding:
         "",
         "the environment variable that holds the service's key",
         default="`OPENAI_API_KEY` for OpenAI itself, else none",
+    )
+    api_key_file: str = scalar(
+        "",
+        "a file that holds the key, in the place of a variable; a relative path counts from the"
+        " folder of the configuration",
     )
     timeout_ms: int = scalar(
         30_000, "how long to wait for an answer of a service; what failed sooner is tried again"

@@ -26,7 +26,8 @@ KEYS = {"OPENAI_API_KEY": "sk-open", "ANTHROPIC_API_KEY": "sk-anthropic", "MINE"
 
 def key_of(chat: Chat, env: dict[str, str] | None = None) -> str:
     model: Any = configured(chat, KEYS if env is None else env)
-    key: str = model._api_key
+    holder: Any = getattr(model, "_client", None) or model
+    key: str = holder._api_key
     return key
 
 

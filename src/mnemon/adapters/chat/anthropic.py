@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from mnemon.adapters.chat.schemas import Schemas
-from mnemon.adapters.chat.wire import (
+from mnemon.adapters.clients.wire import (
     UNREADABLE,
     attempt,
     broken_off,

@@ -7,7 +7,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 
 from mnemon.adapters.chat.schemas import in_words
-from mnemon.adapters.chat.wire import overdue
+from mnemon.adapters.clients.wire import overdue
 from mnemon.errors import ServiceFailed
 from mnemon.ports.chat import Prompt, Reply
 

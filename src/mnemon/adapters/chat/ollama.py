@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any
 
 from mnemon.adapters.chat.schemas import Schemas
-from mnemon.adapters.chat.wire import (
-    UNREADABLE,
-    attempt,
+from mnemon.adapters.clients.ollama import OllamaClient
+from mnemon.adapters.clients.wire import (
     broken_off,
     count,
     dig,
-    drained,
-    failed,
-    headers,
-    http_options,
-    keep_quiet,
-    need,
-    overdue,
-    unreachable,
     unreadable,
 )
-from mnemon.errors import ServiceFailed
 from mnemon.ports.chat import Prompt, Reply
-
-if TYPE_CHECKING:
-    import ollama
-
-URL: Final = "http://127.0.0.1:11434"
 
 
 class OllamaChat:
@@ -59,20 +43,17 @@ class OllamaChat:
         Raises:
             InvalidConfiguration: The client is not installed.
         """
-        need("ollama", "chat.provider")
         self.name = f"ollama:{model}"
         self._model = model
-        self._api_key = api_key
-        self._base_url = base_url or URL
-        self._timeout_s = timeout_s
         self._options: dict[str, Any] = {}
         if temperature is not None:
             self._options["temperature"] = temperature
         if context_window:
             self._options["num_ctx"] = context_window
         self._schemas = Schemas()
-        self._client: ollama.Client | None = None
-        self._lock = threading.Lock()
+        self._client = OllamaClient(
+            self.name, "chat.provider", api_key=api_key, base_url=base_url, timeout_s=timeout_s
+        )
 
     def complete(self, prompt: Prompt) -> Reply:
         """Return the reply to a prompt; see `ChatModel`."""
@@ -88,14 +69,11 @@ class OllamaChat:
 
     def close(self) -> None:
         """End the connections. The next call makes new ones."""
-        with self._lock:
-            client, self._client = self._client, None
-        if client is not None:
-            client.close()  # type: ignore[no-untyped-call] # theirs
+        self._client.close()
 
     def _complete(self, prompt: Prompt) -> Reply:
-        ask = self._opened().chat
-        done = attempt(lambda: ask(**self._request(prompt)), self._failures(), self._told)
+        request = self._request(prompt)
+        done = self._client.call(lambda client: client.chat(**request))
         text = dig(done, "message", "content")
         if not isinstance(text, str) or not dig(done, "done"):
             raise unreadable(self.name)
@@ -103,10 +81,9 @@ class OllamaChat:
 
     def _begin(self, prompt: Prompt) -> Any:
         """Return the parts of a reply, the first of which is there: only then is it asked."""
-        ask = self._opened().chat
         request = self._request(prompt) | {"stream": True}
-        source: Any = attempt(lambda: ask(**request), self._failures(), self._told)
-        parts = drained(source, self._failures(), self._told)
+        source: Any = self._client.call(lambda client: client.chat(**request))
+        parts = self._client.drained(source)
         first = next(parts, None)
         return _rest(source, first, parts)
 
@@ -131,40 +108,6 @@ class OllamaChat:
         if prompt.schema is not None:
             request["format"] = dict(prompt.schema.json)
         return request
-
-    def _opened(self) -> ollama.Client:
-        with self._lock:
-            if self._client is None:
-                import httpx
-                import ollama
-
-                keep_quiet("ollama")
-                key = {"Authorization": f"Bearer {self._api_key}"} if self._api_key else {}
-                options = http_options(httpx, self._base_url, self._timeout_s)
-                self._client = ollama.Client(self._base_url, headers=key, **options)
-            return self._client
-
-    def _failures(self) -> tuple[type[Exception], ...]:
-        import httpx
-        import ollama
-
-        errors = (ollama.ResponseError, ollama.RequestError, ConnectionError)
-        return (*errors, httpx.HTTPError, *UNREADABLE)
-
-    def _told(self, error: Exception) -> ServiceFailed:
-        import httpx
-        import ollama
-
-        if isinstance(error, httpx.TimeoutException):
-            return overdue(self.name, self._timeout_s)
-        if isinstance(error, ollama.ResponseError):
-            known = error.status_code > 0  # it is -1 for what is said within a stream
-            return (
-                failed(self.name, error.status_code, headers()) if known else broken_off(self.name)
-            )
-        if isinstance(error, ConnectionError | httpx.HTTPError):
-            return unreachable(self.name)
-        return unreadable(self.name)
 
 
 def _rest(source: Any, first: Any, parts: Iterator[Any]) -> Iterator[Any]:

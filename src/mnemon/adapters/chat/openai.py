@@ -2,39 +2,21 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from mnemon.adapters.chat.schemas import Schemas
-from mnemon.adapters.chat.wire import (
-    UNREADABLE,
-    attempt,
+from mnemon.adapters.clients.openai import OpenAIClient
+from mnemon.adapters.clients.wire import (
     broken_off,
     count,
     dig,
-    drained,
-    failed,
-    http_library,
-    http_options,
-    keep_quiet,
-    need,
-    overdue,
-    unreachable,
     unreadable,
 )
-from mnemon.errors import ServiceFailed
 from mnemon.ports.chat import Prompt, Reply
 
-if TYPE_CHECKING:
-    import openai
-
-URL: Final = "https://api.openai.com/v1"
 CUT: Final = frozenset({"length", "content_filter", "max_tokens"})
 """Why a reply ended that is not whole. Services have many words for the other case."""
-
-NO_KEY: Final = "none"
-"""What stands where a key does, for services that want none: their client insists on one."""
 
 
 class OpenAIChat:
@@ -65,18 +47,15 @@ class OpenAIChat:
         Raises:
             InvalidConfiguration: The client is not installed.
         """
-        need("openai", "chat.provider")
         self.name = f"openai:{model}"
         self._model = model
-        self._api_key = api_key or NO_KEY
-        self._base_url = base_url or URL
         # Other services know the older name of it, and newer models of OpenAI only the newer.
         self._limit = "max_tokens" if base_url else "max_completion_tokens"
-        self._timeout_s = timeout_s
         self._more = {} if temperature is None else {"temperature": temperature}
         self._schemas = Schemas()
-        self._client: openai.OpenAI | None = None
-        self._lock = threading.Lock()
+        self._client = OpenAIClient(
+            self.name, "chat.provider", api_key=api_key, base_url=base_url, timeout_s=timeout_s
+        )
 
     def complete(self, prompt: Prompt) -> Reply:
         """Return the reply to a prompt; see `ChatModel`."""
@@ -86,20 +65,17 @@ class OpenAIChat:
         """Yield the reply in pieces, then whole; see `StreamingModel`."""
         events = self._schemas.asked(prompt, self._begin)
         try:
-            yield from self._read(drained(iter(events), self._failures(), self._told))
+            yield from self._read(self._client.drained(iter(events)))
         finally:
             events.close()
 
     def close(self) -> None:
         """End the connections. The next call makes new ones."""
-        with self._lock:
-            client, self._client = self._client, None
-        if client is not None:
-            client.close()
+        self._client.close()
 
     def _complete(self, prompt: Prompt) -> Reply:
-        ask = self._opened().chat.completions.create
-        done = attempt(lambda: ask(**self._request(prompt)), self._failures(), self._told)
+        request = self._request(prompt)
+        done = self._client.call(lambda client: client.chat.completions.create(**request))
         message = dig(done, "choices", 0, "message")
         text = dig(message, "content")
         if not isinstance(text, str) and dig(message, "refusal") is None:
@@ -108,10 +84,9 @@ class OpenAIChat:
         return _reply(text or "", finish, dig(done, "usage"))
 
     def _begin(self, prompt: Prompt) -> Any:
-        ask = self._opened().chat.completions.create
         request = self._request(prompt)
         request |= {"stream": True, "stream_options": {"include_usage": True}}
-        return attempt(lambda: ask(**request), self._failures(), self._told)
+        return self._client.call(lambda client: client.chat.completions.create(**request))
 
     def _read(self, events: Iterator[Any]) -> Iterator[str | Reply]:
         said: list[str] = []
@@ -138,41 +113,6 @@ class OpenAIChat:
             schema = {"name": prompt.schema.name, "schema": prompt.schema.json, "strict": True}
             request["response_format"] = {"type": "json_schema", "json_schema": schema}
         return request
-
-    def _opened(self) -> openai.OpenAI:
-        with self._lock:
-            if self._client is None:
-                import openai
-
-                keep_quiet("openai", "openai._base_client")
-                httpx = http_library(openai.DefaultHttpxClient)
-                options = http_options(httpx, self._base_url, self._timeout_s)
-                self._client = openai.OpenAI(
-                    api_key=self._api_key,
-                    base_url=self._base_url,
-                    max_retries=0,  # retries are ours: mnemon.adapters.chat.steady
-                    timeout=options["timeout"],
-                    http_client=openai.DefaultHttpxClient(**options),
-                )
-            return self._client
-
-    def _failures(self) -> tuple[type[Exception], ...]:
-        import openai
-
-        httpx = http_library(openai.DefaultHttpxClient)
-        return (openai.OpenAIError, httpx.HTTPError, *UNREADABLE)
-
-    def _told(self, error: Exception) -> ServiceFailed:
-        import openai
-
-        httpx = http_library(openai.DefaultHttpxClient)
-        if isinstance(error, openai.APITimeoutError | httpx.TimeoutException):
-            return overdue(self.name, self._timeout_s)
-        if isinstance(error, openai.APIStatusError):
-            return failed(self.name, error.status_code, error.response.headers)
-        if isinstance(error, openai.APIConnectionError | httpx.HTTPError):
-            return unreachable(self.name)
-        return (broken_off if isinstance(error, openai.APIError) else unreadable)(self.name)
 
 
 def _reply(text: str, finish: Any, usage: Any) -> Reply:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from mnemon.adapters.chat.wire import (
+from mnemon.adapters.clients.wire import (
     UNREADABLE,
     attempt,
     broken_off,
     drained,
     failed,
+    headers,
     http_options,
     keep_quiet,
     need,
@@ -84,36 +84,32 @@ class OllamaClient:
     def _opened(self) -> ollama.Client:
         with self._lock:
             if self._client is None:
+                import httpx
                 import ollama
 
                 keep_quiet("ollama")
                 key = {"Authorization": f"Bearer {self._api_key}"} if self._api_key else {}
-                options = http_options(_library(), self._timeout_s)
+                options = http_options(httpx, self._base_url, self._timeout_s)
                 self._client = ollama.Client(self._base_url, headers=key, **options)
             return self._client
 
     def _failures(self) -> tuple[type[Exception], ...]:
+        import httpx
         import ollama
 
         errors = (ollama.ResponseError, ollama.RequestError, ConnectionError)
-        return (*errors, _library().HTTPError, *UNREADABLE)
+        return (*errors, httpx.HTTPError, *UNREADABLE)
 
     def _told(self, error: Exception) -> ServiceFailed:
+        import httpx
         import ollama
 
-        if isinstance(error, _library().TimeoutException):
+        if isinstance(error, httpx.TimeoutException):
             return overdue(self._name, self._timeout_s)
         if isinstance(error, ollama.ResponseError):
-            known = error.status_code > 0  # it is -1 for what is said within a stream
-            return failed(self._name, error.status_code) if known else broken_off(self._name)
-        if isinstance(error, ConnectionError | _library().HTTPError):
+            if error.status_code < 0:  # something that is said within a stream
+                return broken_off(self._name)
+            return failed(self._name, error.status_code, headers())
+        if isinstance(error, ConnectionError | httpx.HTTPError):
             return unreachable(self._name)
         return unreadable(self._name)
-
-
-def _library() -> Any:
-    """Return the library of HTTP that Ollama's client is made with."""
-    import ollama
-
-    own: Any = sys.modules[ollama.Client.__module__]
-    return own.httpx

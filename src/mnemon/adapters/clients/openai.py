@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from mnemon.adapters.chat.wire import (
+from mnemon.adapters.clients.wire import (
     UNREADABLE,
     attempt,
+    broken_off,
     drained,
     failed,
+    http_library,
     http_options,
     keep_quiet,
     need,
@@ -91,7 +92,8 @@ class OpenAIClient:
                 import openai
 
                 keep_quiet("openai", "openai._base_client")
-                options = http_options(_httpx(openai.DefaultHttpxClient), self._timeout_s)
+                httpx = http_library(openai.DefaultHttpxClient)
+                options = http_options(httpx, self._base_url, self._timeout_s)
                 self._client = openai.OpenAI(
                     api_key=self._api_key,
                     base_url=self._base_url,
@@ -104,23 +106,17 @@ class OpenAIClient:
     def _failures(self) -> tuple[type[Exception], ...]:
         import openai
 
-        httpx = _httpx(openai.DefaultHttpxClient)
+        httpx = http_library(openai.DefaultHttpxClient)
         return (openai.OpenAIError, httpx.HTTPError, *UNREADABLE)
 
     def _told(self, error: Exception) -> ServiceFailed:
         import openai
 
-        httpx = _httpx(openai.DefaultHttpxClient)
+        httpx = http_library(openai.DefaultHttpxClient)
         if isinstance(error, openai.APITimeoutError | httpx.TimeoutException):
             return overdue(self._name, self._timeout_s)
         if isinstance(error, openai.APIStatusError):
             return failed(self._name, error.status_code, error.response.headers)
         if isinstance(error, openai.APIConnectionError | httpx.HTTPError):
             return unreachable(self._name)
-        return unreadable(self._name)
-
-
-def _httpx(client: type) -> Any:
-    """Return the library of HTTP that a client is made with; it has had more than one."""
-    kind = next(kind for kind in client.__mro__ if kind.__module__.startswith("httpx"))
-    return sys.modules[kind.__module__.partition(".")[0]]
+        return (broken_off if isinstance(error, openai.APIError) else unreadable)(self._name)

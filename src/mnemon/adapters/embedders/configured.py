@@ -5,6 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from mnemon.adapters.chat.steady import Care
+from mnemon.adapters.clients.keys import (
+    check_url,
+    check_variable,
+    key_in_file,
+    key_in_variable,
+)
 from mnemon.adapters.embedders.model_folder import SETTING
 from mnemon.adapters.embedders.sentence_transformers import (
     SentenceTransformersVectors,
@@ -25,6 +31,7 @@ if TYPE_CHECKING:
 LOCAL_MODEL: Final = "all-MiniLM-L6-v2"
 """The model that comes with Mnemon, and no name at any service."""
 
+_SECTION: Final = "embedding"
 _KEY_OF_OPENAI: Final = "OPENAI_API_KEY"
 
 
@@ -56,6 +63,7 @@ def _service(own: Embedding, model: ChosenModel, env: Mapping[str, str]) -> Vect
     timeout_s = own.timeout_ms / 1000
     if own.provider == "sentence-transformers":
         return SentenceTransformersVectors(model, own.model)
+    check_url(own.base_url, _SECTION)
     key = _key(own, env)
     if own.provider == "ollama":
         from mnemon.adapters.embedders.ollama import OllamaVectors
@@ -68,10 +76,9 @@ def _service(own: Embedding, model: ChosenModel, env: Mapping[str, str]) -> Vect
 
 def _key(own: Embedding, env: Mapping[str, str]) -> str:
     """Return the key: OpenAI's goes to OpenAI alone, unless the settings say otherwise."""
+    if own.api_key_file:
+        return key_in_file(own.api_key_file, _SECTION)
+    check_variable(own.api_key_env, _SECTION)
     is_openai = own.provider == "openai" and not own.base_url
-    name = own.api_key_env or (_KEY_OF_OPENAI if is_openai else "")
-    key = env.get(name, "").strip() if name else ""
-    if name and not key:
-        problem = f"there is no {name} in the environment"
-        raise InvalidConfiguration("embedding.api_key_env", problem)
-    return key
+    variable = own.api_key_env or (_KEY_OF_OPENAI if is_openai else "")
+    return key_in_variable(variable, _SECTION, env, is_wanted=bool(variable))

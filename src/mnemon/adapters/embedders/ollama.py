@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mnemon.adapters.chat.wire import dig
 from mnemon.adapters.clients.ollama import OllamaClient
+from mnemon.adapters.clients.wire import dig
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

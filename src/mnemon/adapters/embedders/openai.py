@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mnemon.adapters.chat.wire import dig, unreadable
 from mnemon.adapters.clients.openai import OpenAIClient
+from mnemon.adapters.clients.wire import dig, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
