@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from itertools import islice, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,12 +26,18 @@ from mnemon.services.indexing import Indexer, Text
 from mnemon.services.writing import ROUNDS, Underway, Writing
 from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from mnemon.testing.model_server import Asked, ModelServer
+from mnemon.testing.script import KnowingModel, load_script
 from mnemon.testing.trespass import DOORS, furnish
-from mnemon.testing.witness import WitnessEmbedder
+from mnemon.testing.witness import WitnessEmbedder, check_nothing_is_held
+
+from .learning import SMALL_CASCADES, client, say, work_off
 
 EMBED = {
     "approve",
+    "compress",
     "context",
+    "context_with_results",
     "forget",
     "hybrid_search",
     "import_",
@@ -134,6 +141,40 @@ def test_nor_does_it_in_another_profile(looked: Looked, profile: str, door: str)
             memory.update(kept.id, text, owner="alice")
         else:
             getattr(memory, door)(text, owner="alice")
+        assert witness.calls > before
+
+
+@pytest.mark.parametrize("profile", ["facts", "tiers", "standard"])
+def test_learning_and_consolidation_ask_their_model_and_embed_apart(
+    looked: Looked, profile: str
+) -> None:
+    script = load_script()[:20]
+    knowing = KnowingModel(script)
+
+    def rule(asked: Asked) -> Any:
+        check_nothing_is_held(looked.path)
+        return knowing(asked)
+
+    # One call at a time: of others that are under way, some may well be writing.
+    env = {**SMALL_CASCADES, "MNEMON_CHAT__CALLS_AT_ONCE": "1", "MNEMON_ENABLE_ENCRYPTION": "0"}
+    witness = WitnessEmbedder(HashingEmbedder(), looked.path)
+    with (
+        ModelServer(rule) as server,
+        Mnemon.open(
+            looked.path,
+            profile=profile,
+            embedder=witness,
+            tokens=WordCounter(),
+            clock=looked.clock,
+            config=load(None, env, {}),
+            chat=client(server),
+            worker=False,
+        ) as memory,
+    ):
+        say(memory, looked.clock, script)
+        before = witness.calls
+        work_off(memory, looked.clock)
+        assert server.asked
         assert witness.calls > before
 
 

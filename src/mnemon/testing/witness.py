@@ -1,4 +1,4 @@
-"""An embedder that is called only while nothing of a store is held open, or says so."""
+"""Seeing from outside whether anything of a store is held open, and an embedder that looks."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ _BUSY_S = 0.05
 class WitnessEmbedder:
     """Embeds as another does, and looks at a SQLite store from outside at every call.
 
-    By a connection of its own, as another process would: it must be able to write, and to empty
-    the write-ahead log, which SQLite lets nobody do while anybody reads.
+    By a connection of its own, as another process would: see `check_nothing_is_held`.
 
     Attributes:
         calls: How often it was asked for vectors.
@@ -53,19 +52,30 @@ class WitnessEmbedder:
             AssertionError: A snapshot or a transaction of the store is open.
         """
         self.calls += 1
-        with closing(Connection(self._store, _BUSY_S)) as connection:
-            _write(connection)
-            (busy, *_) = connection.row("PRAGMA wal_checkpoint(TRUNCATE)") or (0,)
-        if busy:
-            raise AssertionError("a snapshot of the store is open while texts are embedded")
+        check_nothing_is_held(self._store)
         return self._embedder.embed(texts, role=role)
+
+
+def check_nothing_is_held(store: Path) -> None:
+    """Check that a SQLite store could be written, and its log emptied, by another process.
+
+    SQLite lets nobody empty the write-ahead log while anybody reads.
+
+    Raises:
+        AssertionError: A snapshot or a transaction is open.
+    """
+    with closing(Connection(store, _BUSY_S)) as connection:
+        _write(connection)
+        (busy, *_) = connection.row("PRAGMA wal_checkpoint(TRUNCATE)") or (0,)
+    if busy:
+        raise AssertionError("a snapshot of the store is open")
 
 
 def _write(connection: Connection) -> None:
     try:
         connection.begin_writing(_BUSY_S)
     except StoreUnavailable as error:
-        raise AssertionError("a transaction is open while texts are embedded") from error
+        raise AssertionError("a transaction is open") from error
     (version,) = connection.row("PRAGMA user_version") or (0,)
     connection.run(f"PRAGMA user_version = {version}")  # changes nothing, but is written
     connection.run("COMMIT")
