@@ -66,4 +66,6 @@ class Background:
                 self._run_due(self._stop.is_set)
             except MnemonError as error:
                 _log.warning("work in the background failed, and waits: %s", error)
+            except Exception as error:  # noqa: BLE001 - a function of the caller's may raise anything
+                _log.error("work in the background failed by %s, and waits", type(error).__name__)
             self._wake.wait(self._poll_s)

@@ -1,0 +1,90 @@
+"""The worker in the process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from mnemon.domain.work import Work
+from mnemon.errors import StoreUnavailable
+from mnemon.services.working import Worked
+from mnemon.workers.background import Background
+
+PATIENCE_S = 10.0
+DONE = (Worked("alice", Work.LEARN, 1, 0),)
+
+
+class Ran:
+    """Counts how often it was run, and fails as it is told to."""
+
+    def __init__(self, *failures: Exception) -> None:
+        self._failures = list(failures)
+        self._again = threading.Semaphore(0)
+        self.times = 0
+
+    def __call__(self, stopped: Callable[[], bool]) -> tuple[Worked, ...]:
+        del stopped
+        self.times += 1
+        self._again.release()
+        if self._failures:
+            raise self._failures.pop(0)
+        return DONE
+
+    def wait(self) -> None:
+        assert self._again.acquire(timeout=PATIENCE_S)
+
+
+def test_nothing_runs_before_there_is_something_to_do() -> None:
+    ran = Ran()
+    Background(ran, poll_s=0.0).close()
+    assert ran.times == 0
+
+
+def test_it_runs_when_it_is_told_to_and_looks_again_by_itself() -> None:
+    ran = Ran()
+    background = Background(ran, poll_s=0.001)
+    background.wake()
+    ran.wait()
+    ran.wait()
+    background.close()
+
+
+@pytest.mark.parametrize("failure", [StoreUnavailable("locked"), ValueError("a user's own")])
+def test_a_failure_does_not_end_it_and_its_words_stay_out_of_the_log(
+    failure: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    ran = Ran(failure)
+    background = Background(ran, poll_s=0.001)
+    background.wake()
+    ran.wait()
+    ran.wait()
+    background.close()
+    assert "a user's own" not in caplog.text
+
+
+def test_closing_waits_for_what_is_under_way_and_no_longer() -> None:
+    began, ended, patience = threading.Event(), threading.Event(), threading.Event()
+
+    def slow(stopped: Callable[[], bool]) -> tuple[Worked, ...]:
+        began.set()
+        while not stopped():
+            patience.wait(0.001)
+        ended.set()
+        return ()
+
+    background = Background(slow, drain_s=PATIENCE_S)
+    background.wake()
+    assert began.wait(PATIENCE_S)
+    background.close()
+    assert ended.is_set()
+
+
+def test_after_closing_nothing_begins() -> None:
+    ran = Ran()
+    background = Background(ran)
+    background.close()
+    background.wake()
+    background.close()
+    assert ran.times == 0
