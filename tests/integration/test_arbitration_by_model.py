@@ -1,0 +1,84 @@
+"""A language model tells what becomes of a memory that is near to a known one (`facts`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from integration.learning import OWNER, START, remembering
+from mnemon import OwnerMemory
+from mnemon.domain.memories import Origin, State
+from mnemon.testing.clock import SettableClock
+from mnemon.testing.model_server import Asked, Rule, fenced, refused
+
+KNOWN = "The user drinks green tea with honey from the valley each morning before work at home"
+NEW = "The user drinks green tea with honey from the valley each evening before work at home"
+BOTH = "The user drinks green tea with honey from the valley each morning and evening"
+
+
+@pytest.fixture
+def clock() -> SettableClock:
+    return SettableClock(START)
+
+
+def verdict(operation: str, content: str = "") -> Rule:
+    def rule(asked: Asked) -> Any:
+        assert KNOWN in asked.user
+        assert NEW in asked.user
+        return {"reasoning": "…", "operation": operation, "content": content}
+
+    return rule
+
+
+def kept(own: OwnerMemory) -> dict[str, State]:
+    return {each.content: each.state for each in own.list(state="all").memories}
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        (verdict("ADD"), {KNOWN: State.ACTIVE, NEW: State.ACTIVE}),
+        (verdict("UPDATE", BOTH), {BOTH: State.ACTIVE}),
+        (verdict("DELETE"), {KNOWN: State.SUPERSEDED, NEW: State.ACTIVE}),
+        (verdict("NOOP"), {KNOWN: State.ACTIVE}),
+        (verdict("PERHAPS"), {KNOWN: State.ACTIVE, NEW: State.ACTIVE}),
+        (verdict("UPDATE"), {KNOWN: State.ACTIVE, NEW: State.ACTIVE}),
+        (lambda _asked: refused(400), {KNOWN: State.ACTIVE, NEW: State.ACTIVE}),
+        (lambda _asked: refused(500), {KNOWN: State.ACTIVE, NEW: State.ACTIVE}),
+        (
+            lambda asked: fenced(verdict("DELETE")(asked)),
+            {KNOWN: State.SUPERSEDED, NEW: State.ACTIVE},
+        ),
+    ],
+    ids=["add", "update", "delete", "noop", "unknown", "empty", "refused", "failed", "fenced"],
+)
+def test_the_models_word_decides_and_its_failure_keeps_both(
+    clock: SettableClock, rule: Rule, expected: dict[str, State]
+) -> None:
+    with remembering("facts", rule, clock) as (memory, server):
+        own = memory.owner(OWNER)
+        own.remember(KNOWN, kind="preference")
+        own.remember(NEW, kind="preference")
+        assert server.asked
+        assert kept(own) == expected
+
+
+def test_what_is_believed_less_retires_nothing_whatever_the_model_says(
+    clock: SettableClock,
+) -> None:
+    with remembering("facts", verdict("DELETE"), clock) as (memory, _):
+        own = memory.owner(OWNER)
+        known = own.remember(KNOWN, kind="preference")
+        own.remember(NEW, kind="contextual", origin=Origin.TOOL)
+        assert kept(own) == {KNOWN: State.ACTIVE, NEW: State.ACTIVE}
+        assert own.get(known.id).version == 1
+
+
+def test_what_is_the_same_or_far_is_not_asked_about(clock: SettableClock) -> None:
+    with remembering("facts", verdict("DELETE"), clock) as (memory, server):
+        own = memory.owner(OWNER)
+        own.remember(KNOWN, kind="preference")
+        own.remember(KNOWN, kind="preference")
+        own.remember("The harbour freezes in January", kind="contextual")
+        assert server.asked == ()
