@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -37,7 +37,11 @@ from mnemon.adapters.crypto.plain import PlainCipher
 from mnemon.adapters.crypto.ring import KeyRing
 from mnemon.adapters.crypto.xchacha import KeyRingCiphers
 from mnemon.adapters.inmemory.store import InMemoryStore
+from mnemon.domain import work as waiting
 from mnemon.errors import NotFound
+from mnemon.ports.store import Store
+from mnemon.ports.usage import Spent
+from mnemon.ports.work import Claim
 from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
 from mnemon.testing.trespass import (
@@ -54,6 +58,7 @@ from mnemon.testing.trespass import (
 
 WORD, OWN_WORD = "zufibolema", "kovadirune"
 KINDS = ("encrypted", "plain", "inmemory")
+NOW = datetime(2026, 3, 2, tzinfo=UTC)
 
 
 STEPS = (
@@ -242,6 +247,64 @@ def test_another_owners_names_are_as_if_nobody_had_them(worlds: Worlds, door: st
         assert done == same or door in WHOLE, call
         if door in READING and WORD not in repr(call):
             assert WORD not in here, call
+    assert worlds.with_alice.rows("alice") == before
+
+
+def _wait_and_fail(store: Store, owner: str, ids: Sequence[str]) -> None:
+    with store.write(owner) as tx:
+        tx.await_learning(ids)
+        tx.postpone(ids[:1], retry_at=None)
+        tx.set_progress("s1", waiting.Progress(1, 2))
+    for work in waiting.Work:
+        claim = store.claims.take(owner, work, now=NOW, lease_s=60)
+        if claim and work is waiting.Work.CONSOLIDATE:
+            store.claims.fail(claim, retry_at=None)
+    store.usage.add(owner, "extract", Spent(1, 2, 3), at=NOW)
+
+
+def _work_of(store: Store, owner: str, ids: Sequence[str]) -> object:
+    """Do all that can be done with work that waits; return what it gives, but for random tokens."""
+    with store.write(owner) as tx:
+        tx.learned(ids[::2], NOW)
+        tx.postpone(ids, retry_at=NOW)
+        tx.summarised(ids[1::2], NOW)
+        tx.mark(ids, waiting.Mark.INCORPORATED)
+        held = [tx.holds(Claim(owner, work, b"")) for work in waiting.Work]
+    claims = [store.claims.take(owner, work, now=NOW, lease_s=1) for work in waiting.Work]
+    for claim in filter(None, claims):
+        store.claims.keep(claim, now=NOW, lease_s=2)
+        store.claims.fail(claim, retry_at=None)
+    with store.read(owner) as snapshot:
+        found = (
+            snapshot.awaiting(99, now=NOW),
+            snapshot.attempts(ids),
+            snapshot.unsummarised(99),
+            snapshot.unsummarised_count(),
+            snapshot.unmarked(waiting.Mark.INCORPORATED, frozenset({"fact", "identity"})),
+            snapshot.progress("s1"),
+            snapshot.backlog(),
+        )
+    store.claims.unpark(owner)
+    store.usage.add(owner, "extract", Spent(1), at=NOW)
+    return held, [bool(claim) for claim in claims], found, store.usage.since(owner, NOW)
+
+
+def test_the_work_that_waits_for_one_owner_is_nobody_elses(worlds: Worlds) -> None:
+    here, there = (world.memory._parts.store for world in (worlds.with_alice, worlds.without))
+    _wait_and_fail(here, "alice", worlds.alice.messages)
+    before = worlds.with_alice.rows("alice")
+    for bob in ("bob at work", "bob at other work"):
+        worlds.arrive(bob)
+        if bob == "bob at other work":
+            for store in (here, there):
+                _wait_and_fail(store, bob, worlds.own.messages)
+        ids = [*worlds.own.messages, *worlds.alice.messages, *worlds.alice.memories]
+        given = []
+        for world in (worlds.with_alice, worlds.without):
+            with world.work.watched(functions=isinstance(here, InMemoryStore)) as done:
+                answer = _work_of(world.memory._parts.store, bob, ids)
+            given.append((answer, done))
+        assert given[0] == given[1]
     assert worlds.with_alice.rows("alice") == before
 
 

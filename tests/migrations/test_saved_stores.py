@@ -8,6 +8,8 @@ import apsw
 import pytest
 
 from migrations.saving import NOW, dumped, furnish, load, opened
+from mnemon import Mnemon
+from mnemon.adapters.crypto.plain import PlainCipher
 from mnemon.adapters.sqlite.schema import MIGRATIONS
 from mnemon.domain.work import Mark, Progress, Work
 
@@ -82,6 +84,16 @@ def test_what_a_saved_store_holds_waits_for_nothing_and_can_be_let_wait(saved: P
             )
             assert len(tx.awaiting(9, now=NOW)) == len(ids) - 1
         assert memory.verify().findings == ()
+
+
+def test_a_backup_of_an_older_version_is_restored(saved: Path, tmp_path: Path) -> None:
+    target = tmp_path / "restored" / "memory.db"
+    done = Mnemon.restore_backup(saved, target, cipher=PlainCipher())
+    assert done.owners == 2
+    assert [file.name for file in target.parent.iterdir()] == ["memory.db"]
+    with opened(target) as memory:
+        assert memory.verify().findings == ()
+        assert memory.recall("the gate's code", owner="anna").memories
 
 
 def test_a_store_written_out_and_made_again_is_the_same(tmp_path: Path) -> None:

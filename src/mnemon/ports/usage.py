@@ -31,7 +31,11 @@ class Spent:
 
 
 class Usage(Protocol):
-    """Counts of calls, by owner, hour and purpose. Thread-safe, the same to all processes."""
+    """Counts of calls, by owner, hour and purpose. Thread-safe, the same to all processes.
+
+    Counting waits for whoever writes to the owner: it can't be done within a transaction of one's
+    own.
+    """
 
     def add(self, owner_id: str, purpose: str, spent: Spent, *, at: datetime) -> None:
         """Count calls, in the hour (UTC) of `at`.

@@ -42,7 +42,8 @@ class Claims(Protocol):
     Of a kind of work an owner has one claim at most that counts. Who takes over one that ran out
     has it from then on, and the former holder has lost it; until then the former holder may still
     keep it and write under it. Time is what the callers say it is. An owner's counter does not
-    move, and erasing an owner removes the claims.
+    move, and erasing an owner removes the claims. Whatever changes something waits for whoever
+    writes to the owner: it can't be done within a transaction of one's own.
     """
 
     def owners(self, work: Work, *, now: datetime) -> list[str]:

@@ -228,6 +228,7 @@ class ClaimsContract:
             assert not tx.holds(replace(claim, owner_id="bob"))
         with settled.write("alice") as tx:
             assert not tx.holds(replace(claim, work=_CONSOLIDATE))
+            assert not tx.holds(replace(claim, owner_id="bob"))
             assert not tx.holds(replace(claim, token=b""))
             assert tx.holds(claim)
 

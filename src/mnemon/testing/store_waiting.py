@@ -171,7 +171,9 @@ class WaitingContract:
         with _write(store) as tx:
             tx.log("s1", [(message(11, sequence=1), short_entry("x"))], at=at(500))
             tx.await_learning(_ids(11))
-            tx.revise_message(message(11, "y", sequence=1, version=2), short_entry("y"), at(600))
+            for version in (2, 3):
+                said = message(11, f"y {version}", sequence=1, version=version)
+                tx.revise_message(said, short_entry("y"), at(600 + version))
             tx.reindex(record_id(11), short_entry("z"))
             assert tx.backlog().oldest == at(500)
 
@@ -397,13 +399,16 @@ class WaitingContract:
             assert snapshot.history(record_id(1)) == history
 
     def test_what_was_done_is_undone_where_the_transaction_fails(self, waiting: Store) -> None:
+        remember(waiting, memory(1))
         with pytest.raises(ZeroDivisionError), _write(waiting) as tx:
             tx.learned(_ids(11), at(1))
             tx.postpone(_ids(12), retry_at=None)
             tx.summarised(_ids(13), at(1))
             tx.set_progress("s1", Progress(1))
+            tx.mark(_ids(1), Mark.INCORPORATED)
             raise ZeroDivisionError
         with waiting.read("alice") as snapshot:
+            assert numbers_of(snapshot.unmarked(Mark.INCORPORATED, _FACTS)) == [1]
             assert _waiting(snapshot) == [13, 11, 12, 10]
             assert snapshot.unsummarised_count() == 4
             assert snapshot.progress("s1") == Progress()
