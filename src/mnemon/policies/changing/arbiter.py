@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mnemon.domain.memories import Memory, Origin
-from mnemon.policies.changing.relation import Finding, Relation, told_after
+from mnemon.policies.changing.relation import Finding, Relation, plainly_told, told_after
 from mnemon.policies.merging import Candidate, Decision, Insert, Replace, Restate
 from mnemon.policies.trust import is_outranked
-from mnemon.text.statements import search_terms, told
+from mnemon.text.statements import search_terms
 
 _SPEAKS = frozenset({Origin.USER, Origin.ASSISTANT, Origin.IMPORT})
 """Whose sentences are about the owner's life. A document's "I" is anybody's, and what a summary
@@ -37,7 +37,7 @@ class GrammarArbiter:
             is_of_another and candidate.origin not in _OWN_VOICE
         ):
             return ()
-        return search_terms(told(candidate.content))
+        return search_terms(plainly_told(candidate.content))
 
     def decide(self, candidate: Candidate, rivals: Sequence[Memory]) -> Decision:
         """Return `Restate` for the oldest that it restates, `Replace` for all that it changes.
@@ -49,7 +49,7 @@ class GrammarArbiter:
             candidate: What is to be stored.
             rivals: Active memories without a key that may be about the same.
         """
-        said = told(candidate.content)
+        said = plainly_told(candidate.content)
         found = [
             (each, told_after(each.content, candidate.content, said))
             for each in _of_speakers(rivals)

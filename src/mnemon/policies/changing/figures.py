@@ -124,3 +124,32 @@ def _measured(text: str) -> tuple[float, str] | None:
     first, blank, rest = unit.partition(" ")
     number = float(match["number"].replace(",", ""))
     return number, f"{_UNITS.get(first, first)}{blank}{rest.replace('per ', 'a ')}"
+
+
+_COUNTED = listed(
+    """
+    child children kid kids son sons daughter daughters brother brothers sister sisters sibling
+    siblings grandchild grandchildren grandson grandsons granddaughter granddaughters cat cats dog
+    dogs horse horses chicken chickens rabbit rabbits car cars bike bikes employee employees
+    """
+)
+
+
+def compared_counts(old: str, new: str) -> Likeness:
+    """Compare how many one has of something; see `values.compare`."""
+    one, other = _counted(old), _counted(new)
+    if one is None or other is None or one[1] != other[1]:
+        return Likeness.UNSURE
+    return likeness(same=one[0] == other[0], other=one[0] != other[0])
+
+
+def _counted(text: str) -> tuple[int, str] | None:
+    """Return a number and what it counts, in the singular."""
+    first, _, things = text.casefold().partition(" ")
+    count = 1 if first in {"a", "an"} else number(first)
+    if count is None or things not in _COUNTED:
+        return None
+    return count, _ONE_OF.get(things, things.removesuffix("s"))
+
+
+_ONE_OF = MappingProxyType({"children": "child", "grandchildren": "grandchild"})

@@ -48,11 +48,23 @@ def relation(old: str, new: str) -> Finding:
     """
     if content_key(old) == content_key(new):
         return Finding(Relation.RESTATED, "the same words")
-    return told_after(old, new, told(new))
+    return told_after(old, new, plainly_told(new))
+
+
+def plainly_told(new: str) -> Told:
+    """Return what a new sentence says, with values that can be compared."""
+    said = told(new)
+    return Told(tuple(_valued(said.statements)), said.before)
 
 
 def told_after(old: str, new: str, said: Told) -> Finding:
-    """Return the same of texts of other words, where it is known what the new one says."""
+    """Return the same of texts of other words.
+
+    Args:
+        old: What was said first.
+        new: What was said later.
+        said: What the new one says: see `plainly_told`.
+    """
     found = _found(old, said)
     if found.relation is Relation.CHANGED and _bag(old) == _bag(new):
         return Finding(Relation.DOUBTFUL, "the same words in another order")
@@ -62,7 +74,7 @@ def told_after(old: str, new: str, said: Told) -> Finding:
 def _found(old: str, said: Told) -> Finding:
     if said.before and _is_over(old, said.before):
         return Finding(Relation.CHANGED, "what it says is over")
-    new = _valued(said.statements)
+    new = said.statements
     if not new:
         return Finding(Relation.DOUBTFUL, "the new one is not understood")
     known = _statements(old, new)

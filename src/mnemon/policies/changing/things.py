@@ -15,8 +15,8 @@ _ALIKE = 3
 """Names that begin with the same letters, so many, may be one name: "Barça", "Barcelona"."""
 _NO_THINGS = listed(
     """
-    last next not no to from my your his her their our it this that one ones by over under very
-    really quite
+    yesterday today tomorrow last next not no to from my your his her their our it this that one
+    ones by over under very really quite
     more less most least better best when where what who now always
     """
 )

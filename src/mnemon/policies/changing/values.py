@@ -10,6 +10,7 @@ from mnemon.policies.changing.figures import (
     compared_addresses,
     compared_ages,
     compared_contacts,
+    compared_counts,
     compared_dates,
     compared_measures,
     compared_times,
@@ -64,6 +65,7 @@ _PLAIN: Mapping[str, Callable[[str, str], Likeness]] = MappingProxyType(
         "pronouns": compared_pronouns,
         "measure": compared_measures,
         "company": compared_company,
+        "count": compared_counts,
     }
 )
 _MARKED: Mapping[str, _Marked] = MappingProxyType(

@@ -8,7 +8,7 @@ from mnemon.text.lists import listed
 from mnemon.text.statements.en_sentences import ATTRIBUTES, SEVERAL, SLOTS
 from mnemon.text.statements.language import Grammar, Mark
 
-_ENDINGS = (
+_ENDINGS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"(?P<s>.+?) (?:can )?no longer (?P<v>.+)", ("{s} {v}", "{s} can {v}")),
     (r"(?P<s>.+?) (?P<b>am|is|are) no longer (?P<v>.+)", ("{s} {b} {v}",)),
     (
@@ -35,6 +35,18 @@ _ENDINGS = (
     (
         r"(?P<s>I) (?:have )?(?:broke|broken|split) up with (?P<v>[A-Z].*)",
         ("my boyfriend is {v}", "my girlfriend is {v}"),
+    ),
+    (
+        r"(?P<v>[A-Z]\w+) and I (?:have )?(?:broke|broken|split) up",
+        ("my boyfriend is {v}", "my girlfriend is {v}", "I am dating {v}"),
+    ),
+    (
+        r"I (?:have )?(?:gave|given) up (?:on )?(?P<v>[A-Z]\w+)",
+        ("I am learning {v}", "I am studying {v}", "I learn {v}", "I study {v}"),
+    ),
+    (
+        r"I (?:have )?graduated from (?P<v>[A-Z].*)",
+        ("I am a student at {v}", "I study at {v}", "I am studying at {v}", "I go to {v}"),
     ),
 )
 
@@ -89,7 +101,7 @@ GRAMMAR = Grammar(
     blocked=listed(
         """
         also too either both sometimes usually mostly often mainly partly partially again besides
-        another other temporarily tomorrow yesterday tonight today maybe perhaps probably possibly
+        another other temporarily tomorrow tonight maybe perhaps probably possibly
         think guess believe suppose might may would could should will shall must want wants plan
         plans planning hope hopes hoping going if unless when whenever while although though
         because said says say told tells heard hear claims used was were had did ago once before
@@ -100,6 +112,7 @@ GRAMMAR = Grammar(
         seldom occasionally
         """
     ),
+    lately="(?: (?:yesterday|today|this morning|this week|last week))?",
     endings=_ENDINGS,
     user=frozenset({"i", "the user", "user", "my", "our user", "the user's", "user's", "", "me"}),
     ours=listed("we our"),

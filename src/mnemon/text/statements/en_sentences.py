@@ -27,7 +27,10 @@ SEVERAL = (
 """Relations of which one may have several."""
 
 _RELATION = f"{_AGE}(?:{_ONLY}|{_HIRED}|{_KIN}|{SEVERAL})"
-_NOUN = r"(?!(?:is|was|are|has|had|got|moved|will|with|to|at|on|in|starts|ends|takes)\b)[\w'-]+"
+_NO_NOUN = (
+    "is|was|are|has|had|got|moved|opens|leaves|departs|will|with|to|at|on|in|starts|ends|takes"
+)
+_NOUN = rf"(?!(?:{_NO_NOUN})\b)[\w'-]+"
 _NOUNS = rf"{_NOUN}(?: {_NOUN}){{0,3}}"
 _ABOUT = rf"(?: (?:with|to|at|for|of) (?:(?:the|my|our) )?{_NOUN}(?: {_NOUN})?)?"
 _OWNER = rf"(?:the|our|my|{_NAME}'s|{_CAPITAL})"
@@ -38,6 +41,7 @@ SLOTS = MappingProxyType(
         "I": "(?P<s>I)",
         "P": f"(?P<s>my|our|[Tt]he user's|User's|my {_RELATION}'s|{_NAME}'s?)",
         "T": f"(?P<s>{_OWNER} {_NOUNS}{_ABOUT}|{_CAPITAL})",
+        "family": "(?:family|wife|husband|girlfriend|boyfriend|partner|parents|kids|children)",
         "have": "(?:have |has )?",
         "not": "(?:,| and) not",
         "only": f"(?P<a>{_ONLY})",
@@ -62,11 +66,15 @@ _HOME = Attribute(
     name="home",
     value="place",
     says=(
-        "{S} lives? in {V}",
+        "{S} (?:lives?|resides?) in {V}",
         "{P} home is in {V}",
         "{P} (?:place of residence|home city) is {V}",
     ),
-    weak=("{S} (?:am|is) living in {V}", "{S} ha(?:ve|s) lived in {V} (?P<more>(?:since|for) .+)"),
+    weak=(
+        "{S} (?:am|is) living in {V}",
+        "{S} ha(?:ve|s) lived in {V} (?P<more>(?:since|for) .+)",
+        "{S} lives? in {V} (?P<more>with my {family})",
+    ),
     becomes=(
         "{S} {have}(?:moved|relocated) to {V}",
         "{S} {have}(?:moved|relocated) from {W} to {V}",
@@ -74,7 +82,7 @@ _HOME = Attribute(
         "{S} lives? in {V}{not} (?:in )?{W}",
         "{S} lives? in {V} instead of (?:in )?{W}",
     ),
-    anchors=listed("live lives lived living home residence moved relocated"),
+    anchors=listed("live lives lived living reside resides home residence moved relocated"),
 )
 _BASE = Attribute(
     name="base",
@@ -90,7 +98,10 @@ _EMPLOYER = Attribute(
         "{S} (?:am|is) employed (?P<how>at|by) {V}",
         "{P} employer is {V}",
     ),
-    weak=("{S} (?:am|is) working (?P<how>at|for) {V}",),
+    weak=(
+        "{S} (?:am|is) working (?P<how>at|for) {V}",
+        "{S} works? (?P<how>at|for) {V} (?P<more>as an? .+)",
+    ),
     becomes=(
         "{S} {have}started working (?:at|for) {V}",
         "{S} {have}started a (?:new )?job (?:at|with) {V}",
@@ -115,6 +126,8 @@ _OCCUPATION = Attribute(
     becomes=(
         "{S} {have}(?:became|become) an? {V}",
         "{S} (?:ha(?:ve|s) been|got) promoted to {V}",
+        "{S} {have}got a (?:new )?job as an? {V}",
+        "{S} {have}started working as an? {V}",
         "{S} {have}(?:switched|changed|moved) from (?:being an? )?{W} to (?:being an? )?{V}",
         "{P} new (?:job|job title|profession|occupation) is (?:an? )?{V}",
         "{S} works? as an? {V}{not} (?:as )?an? {W}",
@@ -355,6 +368,34 @@ _OWNED = (
         anchors=listed("rent salary weight weigh weighs height shoe rate"),
     ),
 )
+_COUNTED = (
+    Attribute(
+        name="count",
+        value="count",
+        says=("{S} ha(?:ve|s) {V}",),
+        alone=False,
+    ),
+    Attribute(
+        name="dose",
+        value="measure",
+        says=(r"{S} takes? {V} of (?P<a>\w+)",),
+        alone=False,
+    ),
+    Attribute(
+        name="grade",
+        value="thing",
+        says=("{S} (?:am|is) in (?:the )?{V} grade",),
+        alone=False,
+        anchors=listed("grade"),
+    ),
+    Attribute(
+        name="shift",
+        value="thing",
+        says=("{S} (?:am|is) on the {V} shift",),
+        alone=False,
+        anchors=listed("shift"),
+    ),
+)
 _TIMES = (
     Attribute(
         name="routine",
@@ -385,8 +426,11 @@ _TIMES = (
         name="start",
         value="when",
         by_thing=True,
-        says=("{T} (?:starts|begins|opens) {V}",),
-        becomes=("{T} (?:starts|begins|opens) {V} instead of {W}",),
+        says=("{T} (?:starts|begins|opens|leaves|departs) {V}",),
+        becomes=(
+            "{T} {moved} (?:to|for|until) {V}",
+            "{T} (?:starts|begins|opens|leaves|departs) {V} instead of {W}",
+        ),
     ),
     Attribute(
         name="end",
@@ -412,5 +456,6 @@ ATTRIBUTES = (
     *_REACHED,
     *_LIKED,
     *_OWNED,
+    *_COUNTED,
     *_TIMES,
 )

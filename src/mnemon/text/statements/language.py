@@ -67,6 +67,8 @@ class Grammar:
         adverbs: Words that mark a sentence, wherever they stand in it.
         needed: Words of which one stands in each of its statements; empty: not looked at.
         blocked: Words with one of which a sentence is no plain statement.
+        lately: What may stand behind a sentence that says that something has become so, or is
+            over, and says that it was just now.
         endings: Pairs of a sentence that says that something is over, and the sentences of which
             one was said when it was not; `{ing}` there stands for forms of a verb.
         user: Subjects that are the user.
@@ -92,6 +94,7 @@ class Grammar:
     adverbs: tuple[tuple[str, Mark], ...] = ()
     needed: frozenset[str] = frozenset()
     blocked: frozenset[str] = frozenset()
+    lately: str = ""
     endings: tuple[tuple[str, tuple[str, ...]], ...] = ()
     user: frozenset[str] = frozenset()
     ours: frozenset[str] = frozenset()

@@ -16,6 +16,7 @@ from mnemon.text.analysis import terms
 from mnemon.text.sentences import sentences
 from mnemon.text.statements.language import Attribute, Grammar, Mark
 from mnemon.text.statements.numbers import AGE_STEP, names_of, number
+from mnemon.text.statements.vocabulary import OCCUPATIONS
 
 MAX_CHARS = 160
 """A longer sentence says more than one plain thing. A guess."""
@@ -141,9 +142,25 @@ def search_terms(said: Told) -> tuple[tuple[frozenset[str], ...], ...]:
 def _way(statement: Statement) -> tuple[frozenset[str], ...]:
     subject = () if statement.subject in {"user", "we"} else terms(statement.subject)
     groups = [frozenset({term}) for term in subject]
-    words = statement.anchors | (_ages(statement.value) if statement.kind == "age" else set())
+    words = statement.anchors | _of_value(statement.kind, statement.value)
     anchors = frozenset(term for word in words for term in terms(word))
     return (*groups, anchors) if anchors else tuple(groups)
+
+
+_OF_OCCUPATIONS = {word for group in OCCUPATIONS for name in group for word in name.split()} | {
+    *("work", "works", "working", "job", "profession", "occupation", "became", "promoted"),
+    *("arbeite", "arbeitet", "geworden"),
+}
+
+
+def _of_value(kind: str, value: str) -> set[str]:
+    """Return words of a value that stand in sentences with another value too."""
+    if kind == "count":
+        thing = value.rpartition(" ")[2]
+        return {thing, "child", "children"} if thing.startswith("child") else {thing}
+    if kind == "occupation":
+        return _OF_OCCUPATIONS
+    return _ages(value) if kind == "age" else set()
 
 
 def _ages(value: str) -> set[str]:
@@ -321,7 +338,12 @@ def _grammar(language: str) -> Grammar:
 def _patterns(language: str) -> tuple[_Pattern, ...]:
     grammar = _grammar(language)
     return tuple(
-        _Pattern(_compiled(pattern, grammar), attribute, weak=weak, is_event=is_event)
+        _Pattern(
+            _compiled(f"{pattern}{grammar.lately if is_event else ''}", grammar),
+            attribute,
+            weak=weak,
+            is_event=is_event,
+        )
         for attribute in grammar.attributes
         for patterns, weak, is_event in (
             (attribute.says, False, False),
@@ -334,7 +356,10 @@ def _patterns(language: str) -> tuple[_Pattern, ...]:
 
 @lru_cache(maxsize=8)
 def _endings(language: str) -> tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]:
-    return tuple((re.compile(regex), pasts) for regex, pasts in _grammar(language).endings)
+    grammar = _grammar(language)
+    return tuple(
+        (re.compile(f"{regex}{grammar.lately}"), pasts) for regex, pasts in grammar.endings
+    )
 
 
 @lru_cache(maxsize=8)
