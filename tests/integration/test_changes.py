@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from mnemon import Memory, Mnemon, OwnerMemory
+from mnemon import Memory, Message, Mnemon, OwnerMemory
 from mnemon.domain.memories import Action, State
 from mnemon.policies.changing import Relation, relation
 from mnemon.testing.changes import Change, load_changes
@@ -149,6 +149,25 @@ def test_a_message_says_later_changed_only_once_it_was(
     assert now[said.id].changed_later
     assert "(later changed)" in alice.context("Oslo")
     assert not any(one.changed_later for one in then.values())
+
+
+def test_a_message_that_changes_what_it_says_itself_is_not_marked(alice: OwnerMemory) -> None:
+    said = alice.learn("I live in Oslo. Actually, I moved to Bergen.", session="a").messages[0]
+    assert _active(alice) == ["Actually, I moved to Bergen."]
+    found = {one.id: one for one in alice.recall("Oslo").memories}
+    assert not found[said.id].changed_later
+
+
+def test_an_old_message_told_late_changes_nothing_that_was_confirmed_since(
+    alice: OwnerMemory, clock: SettableClock
+) -> None:
+    old = alice.learn("I live in Oslo.", session="a").memories[0]
+    clock.advance(timedelta(days=30))
+    between = clock.now()
+    clock.advance(timedelta(days=30))
+    alice.learn("I still live in Oslo.", session="b")
+    alice.log([Message("alice", "I moved to Bergen.", at=between)], session="c")
+    assert _state(alice, old).state is State.ACTIVE
 
 
 def test_texts_that_share_their_words_are_one_memory_before_anything_else(

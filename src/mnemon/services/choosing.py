@@ -212,10 +212,12 @@ def _marked(snapshot: Snapshot, chosen: list[Recalled], at: datetime) -> list[Re
     changed = {
         message_id
         for message_id, memories in derived.items()
-        if any(_is_superseded(memory, at) for memory in memories)
+        if any(_is_superseded(memory, at, among=memories) for memory in memories)
     }
     return [replace(one, changed_later=True) if one.id in changed else one for one in chosen]
 
 
-def _is_superseded(memory: Memory, at: datetime) -> bool:
-    return memory.state is State.SUPERSEDED and memory.updated_at <= at
+def _is_superseded(memory: Memory, at: datetime, *, among: Sequence[Memory]) -> bool:
+    """Tell whether a memory was superseded by that time, and by none of these."""
+    is_gone = memory.state is State.SUPERSEDED and memory.updated_at <= at
+    return is_gone and memory.superseded_by not in {each.id for each in among}

@@ -43,6 +43,25 @@ def test_the_tables_show_the_same(mnemon: Any) -> None:
         assert part in out
 
 
+def test_changes_of_facts_are_measured_on_pairs_of_ones_own_too(
+    mnemon: Any, tmp_path: Path
+) -> None:
+    assert mnemon.json("eval", "changes")["changed"]["precision"] == 1.0
+    file = tmp_path / "pairs.jsonl"
+    file.write_text(
+        '{"old": "I live in Oslo.", "new": "I live in Bergen.", "label": "changed"}\n'
+        '{"old": "I like tea.", "new": "I prefer juice.", "label": "changed"}\n'
+        '{"old": "I am 34.", "new": "I am 35.", "label": "both true"}\n'
+    )
+    found = mnemon.json("eval", "changes", str(file))
+    assert found["changed"] == {"precision": 0.5, "recall": 0.5}
+    assert [each["old"] for each in found["wrong"]] == ["I am 34."]
+    assert "precision 50.0%, recall 50.0%" in mnemon.ok("eval", "changes", str(file)).out
+    file.write_text('{"old": "I live in Oslo."}\n')
+    assert "line 1" in mnemon("eval", "changes", str(file)).err
+    assert mnemon("eval", "locomo").code == 2
+
+
 def test_an_evaluation_leaves_the_users_store_alone(mnemon: Any) -> None:
     mnemon.ok("eval", "jsonl", data(LINES), "--no-baselines", "--store", "mine.db")
     assert not Path("mine.db").exists()

@@ -32,10 +32,8 @@ class GrammarArbiter:
         """
         if candidate.key is not None or candidate.ends or candidate.said_at is None:
             return ()
-        is_of_another = _FIRST_PERSON.search(candidate.content) is not None
-        if candidate.origin not in _SPEAKS or (
-            is_of_another and candidate.origin not in _OWN_VOICE
-        ):
+        is_first_person = _FIRST_PERSON.search(candidate.content) is not None
+        if candidate.origin not in (_OWN_VOICE if is_first_person else _SPEAKS):
             return ()
         return search_terms(plainly_told(candidate.content))
 
@@ -79,6 +77,10 @@ def _age(memory: Memory) -> tuple[object, str]:
 
 
 def _may_change(known: Memory, candidate: Candidate) -> bool:
+    if candidate.said_at is None or is_outranked(candidate.origin, by=known.origin):
+        return False
     said = known.happened_at or known.created_at
-    is_later = candidate.said_at is not None and candidate.said_at >= said
-    return is_later and not is_outranked(candidate.origin, by=known.origin)
+    # When it was said again is not kept, only when that was stored: an old log told late must
+    # not retire what has been confirmed since.
+    last = max(said, known.updated_at) if len(known.sources) > 1 else said
+    return candidate.said_at >= last
