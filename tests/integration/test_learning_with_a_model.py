@@ -261,3 +261,21 @@ def test_nothing_is_locked_while_a_model_is_asked(tmp_path: Path, clock: Settabl
         ) as other:
             other.remember("Written meanwhile", kind="contextual", owner=OWNER)
         go_on.set()
+
+
+@pytest.mark.parametrize("profile", ["standard", "companion", "chunks"])
+def test_what_a_prompt_of_ours_brought_into_a_message_is_not_learned(
+    clock: SettableClock, profile: str
+) -> None:
+    with Mnemon.open(
+        ":memory:", profile=profile, embedder=HashingEmbedder(), tokens=WordCounter(), clock=clock
+    ) as memory:
+        own = memory.owner(OWNER)
+        own.remember("I always drink green tea with honey.")
+        context = own.context("I drink green tea with honey")
+        assert "green tea" in context
+        before = own.list(state="all").memories
+        own.learn(f"{context}\n\nI prefer short answers.", "Noted.")
+        new = [each for each in own.list(state="all").memories if each not in before]
+        assert new
+        assert not any("green tea" in each.content for each in new)

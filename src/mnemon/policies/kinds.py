@@ -29,8 +29,12 @@ class Kinds(Protocol):
 
 def kind_in(kind: str, source: Kinds, target: Kinds) -> str:
     """Return what a kind of one profile is in another; what has no like is its ordinary kind."""
-    standard = source.standard_kinds.get(kind, kind)
-    own = target.own_kinds.get(standard, standard)
+    return own_kind(source.standard_kinds.get(kind, kind), target)
+
+
+def own_kind(standard_kind: str, target: Kinds) -> str:
+    """Return what a profile calls a kind of `standard`; without a like, its ordinary kind."""
+    own = target.own_kinds.get(standard_kind, standard_kind)
     return own if own in target.kinds else target.own_kinds.get("fact", target.kinds[-1])
 
 

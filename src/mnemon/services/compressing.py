@@ -14,6 +14,7 @@ from mnemon.domain.work import Progress
 from mnemon.errors import InvalidInput, ServiceFailed
 from mnemon.policies import arguments
 from mnemon.policies.budgeting import prompt_tokens
+from mnemon.policies.condensing import SUMMARY
 from mnemon.policies.histories import (
     Entry,
     Parts,
@@ -24,7 +25,7 @@ from mnemon.policies.histories import (
     text_of,
     turns_of,
 )
-from mnemon.policies.kinds import kind_in
+from mnemon.policies.kinds import own_kind
 from mnemon.policies.trust import least_trusted, origin_of
 from mnemon.prompts.summary import HISTORY
 from mnemon.prompts.transcripts import Spoken
@@ -219,7 +220,7 @@ class Compressing:
             return ()
         now = self._access.clock.now()
         origin = least_trusted(Origin.SUMMARY, *(origin_of(_known_role(e)) for e in parts.new))
-        kind = kind_in("summary", self._access.profiles["standard"], profile)
+        kind = own_kind(SUMMARY, profile)
         drafts = tuple(
             judged(
                 Draft(
@@ -248,7 +249,7 @@ class Compressing:
 
     def _summaries(self, snapshot: Snapshot, profile: Profile, session: str) -> list[str]:
         """Return what stands for what is gone of a conversation, oldest first."""
-        kind = kind_in("summary", self._access.profiles["standard"], profile)
+        kind = own_kind(SUMMARY, profile)
         scope = Scope(now=self._access.clock.now(), kinds=frozenset({kind}), session_id=session)
         found = snapshot.items(snapshot.within(scope)).record_id
         memories = snapshot.memories(list(found))

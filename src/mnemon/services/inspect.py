@@ -10,7 +10,7 @@ from mnemon.errors import InvalidInput, NotFound
 from mnemon.policies import arguments, ids
 from mnemon.policies.condensing import SUMMARY
 from mnemon.policies.histories import is_entry
-from mnemon.policies.kinds import kind_in
+from mnemon.policies.kinds import own_kind
 from mnemon.services.drafts import checked_kind
 from mnemon.services.screening import screened_name
 from mnemon.services.vitality import aged
@@ -66,7 +66,7 @@ class Inspecting:
         profile = self._access.profile(owner_id)
         kinds = {
             profile.condensing.kind,
-            kind_in("summary", self._access.profiles["standard"], profile),
+            own_kind(SUMMARY, profile),
         }
         with self._access.store.read(owner_id) as snapshot:
             vitals = snapshot.vitals(states=frozenset({State.ACTIVE}))

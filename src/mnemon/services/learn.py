@@ -9,6 +9,7 @@ from mnemon.domain.memories import Memory, Source
 from mnemon.domain.messages import Message, Role, role_of
 from mnemon.errors import InvalidInput
 from mnemon.policies import arguments
+from mnemon.policies.echoes import without_context
 from mnemon.policies.learning import Made
 from mnemon.policies.trust import origin_of
 from mnemon.services.drafts import Draft, judged
@@ -164,8 +165,8 @@ class Learning:
     ) -> list[list[Draft]]:
         """Return the memories that each message makes; what several make, by the first."""
         drafts: list[list[Draft]] = [[] for _ in messages]
-        said = [message for message in messages if message.learn] if self._typed else []
-        places = [place for place, message in enumerate(messages) if message.learn]
+        places = [place for place, each in enumerate(messages) if self._typed and _tells(each)]
+        said = [replace(messages[place], content=_told(messages[place])) for place in places]
         for made in self._made(said, owner_id, profile) if said else ():
             sources = [said[place] for place in made.places]
             draft = Draft(
@@ -286,6 +287,15 @@ def _role(role: Role | None, speaker: str | None, owner_id: str, field: str) -> 
     except ValueError:
         problem = f"{arguments.shown(role)} is none of {', '.join(Role)}"
         raise InvalidInput(f"{field}.role", problem) from None
+
+
+def _told(message: Message) -> str:
+    """Return what a message says itself, without what a prompt of ours brought into it."""
+    return without_context(message.content)
+
+
+def _tells(message: Message) -> bool:
+    return message.learn and bool(_told(message).strip())
 
 
 def _external_ids(messages: Sequence[Message]) -> list[str]:

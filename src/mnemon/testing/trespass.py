@@ -382,7 +382,7 @@ READING: Final = frozenset(
     {"recall", "context", "get", "message", "messages", "sessions", "list", "review", "history"}
     | {"stats", "export", "search", "hybrid_search", "retrieve_context", "memories"}
     | {"active_count", "profile", "kind_like", "recent", "base_memory", "base_memory_versions"}
-    | {"context_with_results", "summaries", "backlog", "chat_model"}
+    | {"context_with_results", "summaries", "backlog"}
 )
 """The doors that only show."""
 
