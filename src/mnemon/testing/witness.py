@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
     from mnemon.ports.embedder import Embedder, TextRole
 
-_BUSY_S = 0.05
+_BUSY_S = 5.0
+"""Other threads may read or write for a moment, a slow machine longer; what is held while it looks
+never ends."""
 
 
 class WitnessEmbedder:
