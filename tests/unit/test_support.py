@@ -176,7 +176,7 @@ def test_a_denial_is_never_supported_by_a_statement_nor_the_other_way(said: str)
 
 
 @pytest.mark.parametrize(
-    "mark", ["a, ", "I like tea or ", "not but ", "x? ", "1,0", "(", "May 5 ", " "]
+    "mark", ["1.", "1:", "a, ", "I like tea or ", "not but ", "x? ", "1,0", "(", "May 5 ", " "]
 )
 def test_a_page_of_anything_is_read_in_linear_time(mark: str) -> None:
     told = sources([mark * (50_000 // len(mark))], [TODAY])

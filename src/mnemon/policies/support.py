@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from mnemon.domain.memories import Origin
 from mnemon.policies.evidence import WORD, bare, sources, words_of
 from mnemon.policies.trust import is_outranked, least_trusted
-from mnemon.text.dates import MONTHS, named_dates
+from mnemon.text.dates import MONTHS, named_dates, without_dates
 from mnemon.text.figures import figures
 from mnemon.text.folding import fold
 from mnemon.text.names import CAPITALISED_NAMES, NAMES
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from mnemon.policies.evidence import Said, Sentence, Sources
-    from mnemon.text.dates import Days, Named
+    from mnemon.text.dates import Days
     from mnemon.text.stances import Clause
 
 WINDOW = 4
@@ -208,54 +208,61 @@ def _parts(fact: str, told: Sources) -> tuple[_Part, ...]:
 
 def _part(clause: Clause, told: Sources, *, opens: bool) -> _Part:
     dates = tuple(named_dates(clause.text, told.years))
-    rest = _without(clause.text, dates)
-    first = WORD.search(rest) if opens else None
-    is_loose = leaning(WORD.findall(rest)) == "de"  # every noun has a capital
-    names: set[str] = set()
-    musts: list[str] = []
-    calendar: set[str] = set()
-
-    def kept(match: re.Match[str]) -> str:
-        """Sort a word; return it where it is an ordinary one."""
-        word, plain = match[0], bare(match[0])
-        if plain in _USER or plain in told.names:
-            return " "
-        if not word[0].isupper() or (plain in STOP_WORDS and not word.isupper()) or word == "I":
-            return match[0]
-        if plain in MONTHS or plain in WEEKDAYS:
-            calendar.add(plain)
-        elif (is_loose or (first and match.start() == first.start())) and not _is_known(word):
-            musts.append(word)
-        else:
-            names.add(plain)
-        return " "
-
-    ordinary = WORD.sub(kept, rest)
-    ordinary = _HAS.sub(" ", ordinary) if is_loose else ordinary
-    must = content_terms(" ".join(musts)) if musts else ()
-    other = content_terms(ordinary)
+    rest = without_dates(clause.text, dates)
+    words = _sorted(rest, told.names, opens=opens)
+    must, other = content_terms(words.musts), content_terms(words.ordinary)
     role = _ROLE.search(clause.text)
     return _Part(
-        role=next(iter(content_terms(role[1])[-1:]), "") if role else "",
-        names=frozenset(names),
-        musts=frozenset(must) | CONTRASTS.intersection(other),
+        names=words.names,
         terms=tuple(term for term in (*must, *other) if _is_word(term)),
+        musts=frozenset(must) | CONTRASTS.intersection(other),
         figures=figures(rest),
         counted=counted_terms(rest),
-        dates=tuple(
-            (named.days, _figures_andwords_of(named.span.of(clause.text))) for named in dates
-        ),
-        calendar=frozenset(calendar),
+        dates=tuple((one.days, _spelled(one.span.of(clause.text))) for one in dates),
+        calendar=words.calendar,
         denies=clause.denies,
         supposes=clause.supposes,
+        role=next(iter(content_terms(role[1])[-1:]), "") if role else "",
     )
 
 
-def _without(text: str, dates: Iterable[Named]) -> str:
-    for named in dates:
-        start, end = named.span.start, named.span.end
-        text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
-    return text
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The words of a clause, by what must be found of them."""
+
+    names: frozenset[str]
+    calendar: frozenset[str]
+    musts: str
+    ordinary: str
+
+
+def _sorted(text: str, owner: frozenset[str], *, opens: bool) -> _Words:
+    """Sort the words of a clause; where every noun has a capital only known names are names."""
+    is_loose = leaning(WORD.findall(text)) == "de"
+    names: list[str] = []
+    musts: list[str] = []
+    ordinary: list[str] = []
+    calendar: list[str] = []
+    end = 0
+    for place, match in enumerate(WORD.finditer(text)):
+        word, plain = match[0], bare(match[0])
+        ordinary.append(text[end : match.start()])
+        end = match.end()
+        if not word[0].isupper() or (plain in STOP_WORDS and not word.isupper()) or word == "I":
+            ordinary.append("" if plain in _USER or plain in owner else word)
+        elif plain in MONTHS or plain in WEEKDAYS:
+            calendar.append(plain)
+        elif (is_loose or (opens and place == 0)) and not _is_known(word):
+            musts += [word] if plain not in _USER and plain not in owner else []
+        elif plain not in _USER and plain not in owner:
+            names.append(plain)
+    told = "".join([*ordinary, text[end:]])
+    return _Words(
+        frozenset(names),
+        frozenset(calendar),
+        " ".join(musts),
+        _HAS.sub(" ", told) if is_loose else told,
+    )
 
 
 def _is_known(word: str) -> bool:
@@ -272,7 +279,7 @@ def _is_word(term: str) -> bool:
     )
 
 
-def _figures_andwords_of(text: str) -> frozenset[str]:
+def _spelled(text: str) -> frozenset[str]:
     months = (fold(word) for word in WORD.findall(text))
     return figures(text) | {word for word in months if word in MONTHS}
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from mnemon.domain.items import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 MONTHS = {
     name: number
@@ -103,6 +103,16 @@ def named_dates(text: str, years: Sequence[int]) -> Iterator[Named]:
         for match in form.finditer(rest):
             yield Named(Span(*match.span()), tuple(_days_of(match.groupdict(), years)))
         rest = form.sub(lambda match: " " * len(match[0]), rest)
+
+
+def without_dates(text: str, named: Iterable[Named]) -> str:
+    """Return a text with spaces for the dates that were found in it; nothing else moves."""
+    pieces: list[str] = []
+    end = 0
+    for span in sorted((one.span for one in named), key=lambda span: span.start):
+        pieces += [text[end : span.start], " " * (span.end - span.start)]
+        end = span.end
+    return "".join([*pieces, text[end:]])
 
 
 def month_of(year: int, month: int) -> Days:

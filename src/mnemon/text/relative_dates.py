@@ -10,7 +10,7 @@ import re
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
-from mnemon.text.dates import MONTHS, Days, Named, days_from, month_of, named_dates, year_of
+from mnemon.text.dates import MONTHS, Days, days_from, month_of, named_dates, without_dates, year_of
 from mnemon.text.figures import WORDS
 
 if TYPE_CHECKING:
@@ -100,15 +100,8 @@ def dates_meant(text: str, said: date) -> tuple[Days, ...]:
         return (days_from(said, 1),)
     named = list(named_dates(text, range(said.year - 1, said.year + 2)))
     days = [days_from(said, 1), *(days for one in named for days in one.days)]
-    return tuple(dict.fromkeys([*days, *_meant(_without(text, named), said)]))
-
-
-def _without(text: str, named: Iterable[Named]) -> str:
-    """Return a text without its dates: the May of "8 May 2023" is no other May."""
-    for one in named:
-        start, end = one.span.start, one.span.end
-        text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
-    return text
+    # The May of "8 May 2023" is no other May.
+    return tuple(dict.fromkeys([*days, *_meant(without_dates(text, named), said)]))
 
 
 def _meant(text: str, said: date) -> Iterator[Days]:

@@ -130,7 +130,7 @@ _ORDERS = re.compile(
 )
 _WORD = re.compile(r"[^\W\d_]+")
 _COUNTED = re.compile(
-    rf"\b(?P<number>\d[\d.,]*|{'|'.join(sorted(WORDS, key=len, reverse=True))})"
+    rf"(?<![\w.,])(?P<number>\d[\d.,]{{0,20}}|{'|'.join(sorted(WORDS, key=len, reverse=True))})"
     r"[\s-]+(?=(?P<what>[^\W\d_]+(?:[\s-]+[^\W\d_]+)?))"
 )
 _WANTED = frozenset(map(HEADS.__getitem__, terms("like want")))
