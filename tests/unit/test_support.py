@@ -77,6 +77,9 @@ def test_the_owner_may_be_called_by_name() -> None:
 
     assert supported_by("Alex Berg lives in Oslo.", told) == (0,)
     assert supported_by("Tom lives in Oslo.", told) == ()
+    assert (
+        supported_by("Alex lives in Oslo.", sources(["Bob lives in Oslo."], names=["Alex"])) == ()
+    )
 
 
 def test_with_no_day_known_a_date_must_stand_there() -> None:

@@ -196,7 +196,9 @@ def _trust(origin: Origin, among: Iterable[Origin]) -> int:
 
 
 def _parts(fact: str, told: Sources) -> tuple[_Part, ...]:
-    of_user = _OF_USER.match(fact) is not None
+    first = WORD.search(fact)
+    is_named = first is not None and fold(first[0]) in told.names
+    of_user = is_named or _OF_USER.match(fact) is not None
     parts = [
         _part(one, told, opens=place == 0)
         for sentence in clauses(fact)
