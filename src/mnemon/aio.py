@@ -120,6 +120,7 @@ class AsyncOwnerMemory:
     undo_consolidation = _on_owner(OwnerMemory.undo_consolidation)
     compress = _on_owner(OwnerMemory.compress)
     backlog = _on_owner(OwnerMemory.backlog)
+    usage = _on_owner(OwnerMemory.usage)
     retry = _on_owner(OwnerMemory.retry)
     context_with_results = _on_owner(OwnerMemory.context_with_results)
 
@@ -238,11 +239,13 @@ class AsyncMnemon:
     active_count = _on_engine(Mnemon.active_count)
     consolidate = _on_engine(Mnemon.consolidate)
     work = _on_engine(Mnemon.work)
+    drain = _on_engine(Mnemon.drain)
     chat_model = _on_engine(Mnemon.chat_model)
     summaries = _on_engine(Mnemon.summaries)
     undo_consolidation = _on_engine(Mnemon.undo_consolidation)
     compress = _on_engine(Mnemon.compress)
     backlog = _on_engine(Mnemon.backlog)
+    usage = _on_engine(Mnemon.usage)
     retry = _on_engine(Mnemon.retry)
     context_with_results = _on_engine(Mnemon.context_with_results)
 

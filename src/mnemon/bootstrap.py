@@ -23,7 +23,7 @@ from mnemon.services.access import Access
 from mnemon.services.asking import AskedArbitrator, NoModel
 from mnemon.services.indexing import Indexer
 from mnemon.services.touches import Touches
-from mnemon.wiring import Ground, services
+from mnemon.wiring import Ground, prices, services
 from mnemon.workers.background import Background
 
 if TYPE_CHECKING:
@@ -392,7 +392,7 @@ def _models(
     """Return a model whose calls are counted in the store, owner by owner."""
     if model is None:
         return NoModel()
-    from mnemon.adapters.chat.metered import Limits, MeteredChats, Prices
+    from mnemon.adapters.chat.metered import Limits, MeteredChats
 
     own = settings.chat
     return MeteredChats(
@@ -401,7 +401,7 @@ def _models(
         clock,
         tokens,
         Limits(own.calls_per_hour, own.tokens_per_hour),
-        Prices(own.input_price, own.output_price),
+        prices(own),
     )
 
 

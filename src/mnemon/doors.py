@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from mnemon.services.context import Context
     from mnemon.services.learn import Learned
     from mnemon.services.purge import Purged
+    from mnemon.services.spending import Spending
     from mnemon.services.switching import Switched
     from mnemon.services.transfer import Taken
 
@@ -222,6 +223,7 @@ class OwnerDoors:
         as_of: datetime | None = None,
         touch: bool = True,
         state: str = "",
+        without: Iterable[str] = (),
     ) -> Context:
         """See `OwnerMemory.context_with_results`."""
         return self.owner(owner).context_with_results(
@@ -236,6 +238,7 @@ class OwnerDoors:
             as_of=as_of,
             touch=touch,
             state=state,
+            without=without,
         )
 
     def get(self: _Owners, id: str, *, owner: str) -> Memory:
@@ -409,6 +412,10 @@ class OwnerDoors:
     def retry(self: _Owners, *, owner: str) -> None:
         """See `OwnerMemory.retry`."""
         self.owner(owner).retry()
+
+    def usage(self: _Owners, *, owner: str, since: datetime | None = None) -> Spending:
+        """See `OwnerMemory.usage`."""
+        return self.owner(owner).usage(since=since)
 
     def stats(self: _Owners, *, owner: str) -> Statistics:
         """See `OwnerMemory.stats`."""

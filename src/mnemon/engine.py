@@ -321,6 +321,18 @@ class Mnemon(OwnerDoors):
         """
         return self._parts.services.working.run_due(stopped)
 
+    def drain(self, timeout_s: float | None = None) -> bool:
+        """Wait until the background has tried all that waits now; return whether it has.
+
+        A process that is about to end calls it so that what was just said is learned by then.
+        What fails is left for later; where nothing works in the background, there is nothing to
+        wait for.
+
+        Args:
+            timeout_s: For how long at most, in seconds; None: as long as it takes.
+        """
+        return self._parts.background.drain(timeout_s)
+
     def run_jobs(self, stopped: Callable[[], bool] = lambda: False) -> tuple[Done, ...]:
         """Do the scheduled jobs that are due and that nobody else is doing; say what was done.
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from mnemon.services.retain import Retaining
     from mnemon.services.review import Reviewing
     from mnemon.services.scheduling import Scheduling
+    from mnemon.services.spending import Accounting, Spending
     from mnemon.services.switching import Switched, Switching
     from mnemon.services.transfer import Taken, Transferring
     from mnemon.services.verify import Verifying
@@ -75,6 +76,7 @@ class Services:
     purging: Purging
     verifying: Verifying
     reviewing: Reviewing
+    accounting: Accounting
 
 
 class OwnerMemory(Shorthands):
@@ -363,8 +365,12 @@ class OwnerMemory(Shorthands):
         as_of: datetime | None = None,
         touch: bool = True,
         state: str = "",
+        without: Iterable[str] = (),
     ) -> Context:
-        """Return what `context` does, with the results that it shows and what it costs."""
+        """Return what `context` does, with the results that it shows and what it costs.
+
+        Ids in `without` are left out: of messages, say, that stand in the prompt anyway.
+        """
         request = self._services.recalling.request(
             self.owner_id,
             query,
@@ -378,7 +384,9 @@ class OwnerMemory(Shorthands):
             until=until,
             as_of=as_of,
         )
-        return self._services.contexts.build(self.owner_id, request, touch=touch, state=state)
+        return self._services.contexts.build(
+            self.owner_id, request, touch=touch, state=state, without=frozenset(without)
+        )
 
     def get(self, id: str) -> Memory:
         """Return a memory, in any state; a forgotten one without its words, until it is restored.
@@ -670,6 +678,17 @@ class OwnerMemory(Shorthands):
     def retry(self) -> None:
         """Let work that failed be tried again at once, what is parked too."""
         self._services.working.retry(self.owner_id)
+
+    def usage(self, *, since: datetime | None = None) -> Spending:
+        """Return what language models were asked for the owner, and what it cost.
+
+        Args:
+            since: From the hour (UTC) of this time on; None: in the hour that it is.
+
+        Raises:
+            InvalidInput: The time has no zone.
+        """
+        return self._services.accounting.spent(self.owner_id, since)
 
     def stats(self) -> Statistics:
         """Return how much is stored."""

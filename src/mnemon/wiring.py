@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mnemon.owner import Services
+from mnemon.ports.usage import Prices
 from mnemon.services.base_memory import BaseMemoryKeeping
 from mnemon.services.change import Changing
 from mnemon.services.compressing import Compressing
@@ -29,6 +30,7 @@ from mnemon.services.retain import Retaining
 from mnemon.services.review import Reviewing
 from mnemon.services.scheduling import Scheduling
 from mnemon.services.settling import Settling
+from mnemon.services.spending import Accounting
 from mnemon.services.summarising import Summarising
 from mnemon.services.switching import Switching
 from mnemon.services.transfer import Transferring
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mnemon.config import Settings
+    from mnemon.config.settings import Chat
     from mnemon.ports.arbitrator import Arbitrator
     from mnemon.ports.reranker import Reranker
     from mnemon.services.access import Access
@@ -125,7 +128,13 @@ def services(ground: Ground, settings: Settings) -> Services:
         purging=Purging(access, indexer),
         verifying=Verifying(access, indexer),
         reviewing=Reviewing(access, indexer, changing),
+        accounting=Accounting(access, prices(settings.chat)),
     )
+
+
+def prices(chat: Chat) -> Prices:
+    """Return what the tokens of a model cost, as the settings have it."""
+    return Prices(chat.input_price, chat.output_price)
 
 
 def _consolidating(ground: Ground) -> Consolidating:

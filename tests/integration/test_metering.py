@@ -10,12 +10,12 @@ import pytest
 
 from mnemon import Mnemon
 from mnemon.adapters.chat.callable import CallableChat
-from mnemon.adapters.chat.metered import Limits, MeteredChats, Prices
+from mnemon.adapters.chat.metered import Limits, MeteredChats
 from mnemon.adapters.chat.steady import Care, SteadyChat
 from mnemon.errors import LimitReached, ServiceFailed
 from mnemon.policies.retrying import Retrying
 from mnemon.ports.chat import ChatModel, Prompt, Reply, Turn
-from mnemon.ports.usage import Spent, Usage
+from mnemon.ports.usage import Prices, Spent, Usage
 from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
 

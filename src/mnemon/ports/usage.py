@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
+
+_MILLION: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,32 @@ class Spent:
     def tokens(self) -> int:
         """Both together."""
         return self.input_tokens + self.output_tokens
+
+    def __add__(self, more: Spent) -> Spent:
+        """Return both together."""
+        return Spent(
+            self.calls + more.calls,
+            self.input_tokens + more.input_tokens,
+            self.output_tokens + more.output_tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What a million tokens cost, in whatever money they are paid; 0: nobody has said."""
+
+    input: float = 0.0
+    output: float = 0.0
+
+    @property
+    def are_known(self) -> bool:
+        """Whether there are any."""
+        return self.input > 0 or self.output > 0
+
+    def cost(self, spent: Spent) -> float:
+        """Return what was spent in money."""
+        cost = spent.input_tokens * self.input + spent.output_tokens * self.output
+        return cost / _MILLION
 
 
 class Usage(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mnemon.ports.chat import Prompt, Turn
@@ -33,7 +34,63 @@ _NO_MEMORY = (
 )
 
 
-def answering(context: str, said: Sequence[Turn], today: date) -> Prompt:
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How the tokens that a model has room for are shared out.
+
+    Attributes:
+        reply: For the answer.
+        memory: For what is remembered.
+        turns: For what was said, and our own words to the model.
+    """
+
+    reply: int
+    memory: int
+    turns: int
+
+    @classmethod
+    def of(cls, window: int, memory: int) -> Room:
+        """Share out a window: a quarter each, at most, for the answer and for the memory.
+
+        The quarters are guesses.
+        """
+        reply = min(MAX_TOKENS, window // 4)
+        memory = min(memory, window // 4)
+        return cls(reply, memory, window - reply - memory)
+
+
+def newest(costs: Sequence[int], room: int) -> int:
+    """Return how many of the last turns fit, the very last in any case.
+
+    Args:
+        costs: What each turn costs, in tokens.
+        room: How many tokens there are for all.
+    """
+    left = room
+    for number, cost in enumerate(reversed(costs)):
+        left -= cost
+        if left < 0 and number:
+            return number
+    return len(costs)
+
+
+def in_turns(said: Sequence[Turn]) -> tuple[Turn, ...]:
+    """Return what was said so that a user begins and no one speaks twice in a row.
+
+    Many models know no other conversation: an answer that failed leaves two turns of the user.
+    """
+    turns: list[Turn] = []
+    for turn in said:
+        if turns and turns[-1].role == turn.role:
+            turns[-1] = Turn(turn.role, f"{turns[-1].content}\n\n{turn.content}")
+        elif turns or turn.role == "user":
+            turns.append(turn)
+    return tuple(turns)
+
+
+def answering(
+    context: str, said: Sequence[Turn], today: date, *, max_tokens: int = MAX_TOKENS
+) -> Prompt:
     """Return the prompt for the next answer in a conversation.
 
     Args:
@@ -41,10 +98,11 @@ def answering(context: str, said: Sequence[Turn], today: date) -> Prompt:
             section; empty where there is nothing.
         said: The turns of the user and the assistant so far, the user's last at the end.
         today: The day.
+        max_tokens: The most that the answer may take.
     """
     return Prompt(
-        turns=(Turn("system", system_text(context, today)), *said),
-        max_tokens=MAX_TOKENS,
+        turns=(Turn("system", system_text(context, today)), *in_turns(said)),
+        max_tokens=max_tokens,
         purpose="chat",
     )
 

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from mnemon.services.recall import Recalling, Request
     from mnemon.services.touches import Touches
 
+_ROOMIER = 3
+"""How much more is recalled than fits, where some of it is left out. A guess."""
+
 
 @dataclass(frozen=True, slots=True)
 class Context:
@@ -56,19 +59,32 @@ class Contexts:
         self._touches = touches
         self._enabled = enabled
 
-    def build(self, owner_id: str, request: Request, *, touch: bool, state: str = "") -> Context:
+    def build(
+        self,
+        owner_id: str,
+        request: Request,
+        *,
+        touch: bool,
+        state: str = "",
+        without: frozenset[str] = frozenset(),
+    ) -> Context:
         """Return what is relevant as text, at most `request.token_budget` tokens of it.
 
-        `state` is how things stand now, for profiles whose form has a place for it.
+        `state` is how things stand now, for profiles whose form has a place for it; records whose
+        ids are in `without` are left out.
         """
         if not self._enabled:
             return Context("", (), 0)
         profile = self._access.profile(owner_id)
-        found = self._recalling.recall(owner_id, _shown(request, profile), touch=False)
+        asked = _shown(request, profile)
+        if without:  # so that what is left out takes no other's room
+            asked = replace(asked, token_budget=_ROOMIER * asked.token_budget)
+        found = self._recalling.recall(owner_id, asked, touch=False).memories
+        results = tuple(one for one in found if one.id not in without)
         told = clean(state, field="state") if state else ""
         base = self._base_memory(owner_id, request)
         text, shown = profile.rendering.render(
-            Material(found.memories, base, told), request.token_budget, self._prompt_tokens
+            Material(results, base, told), request.token_budget, self._prompt_tokens
         )
         if touch and request.scope.as_of is None:
             self._touches.add(owner_id, [one.id for one in shown if one.kind != EPISODE])

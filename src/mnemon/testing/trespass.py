@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from itertools import chain, islice, product
 from typing import TYPE_CHECKING, Any, Final
 
@@ -149,6 +150,17 @@ def _call(*args: Any, **options: Any) -> Call:
 
 def _by_id(_own: Things, other: Things) -> Iterator[Call]:
     yield from map(_call, other.ids)
+
+
+def _context_without(own: Things, other: Things) -> Iterator[Call]:
+    yield from _context(own, other)
+    for ids in (other.ids, own.ids):
+        yield _call(own.texts[0], without=ids, touch=False)
+
+
+def _usage(_own: Things, _other: Things) -> Iterator[Call]:
+    yield _call()
+    yield _call(since=datetime(2020, 1, 1, tzinfo=UTC))
 
 
 def _by_id_or_key(own: Things, other: Things) -> Iterator[Call]:
@@ -332,7 +344,8 @@ DOORS: Final[dict[str, Door]] = {
     "retain": _retain,
     "recall": _recall,
     "context": _context,
-    "context_with_results": _context,
+    "context_with_results": _context_without,
+    "usage": _usage,
     "get": _by_id,
     "message": _by_id,
     "messages": _by_session,
@@ -374,6 +387,7 @@ OPERATORS: Final = {
     "profiles": "lists what there is to choose",
     "run_jobs": "does what is due for all",
     "work": "does what waits for all",
+    "drain": "waits for what is done for all",
     "close": "ends it for all",
 }
 """The methods that are about no owner, and why."""
@@ -382,7 +396,7 @@ READING: Final = frozenset(
     {"recall", "context", "get", "message", "messages", "sessions", "list", "review", "history"}
     | {"stats", "export", "search", "hybrid_search", "retrieve_context", "memories"}
     | {"active_count", "profile", "kind_like", "recent", "base_memory", "base_memory_versions"}
-    | {"context_with_results", "summaries", "backlog"}
+    | {"context_with_results", "summaries", "backlog", "usage"}
 )
 """The doors that only show."""
 

@@ -39,6 +39,8 @@ class Background:
         self._stop = threading.Event()
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
+        self._passed = threading.Condition()
+        self._begun = self._ended = 0
 
     def wake(self) -> None:
         """Say that there is something to do."""
@@ -50,10 +52,26 @@ class Background:
                 )
                 self._thread.start()
 
+    def drain(self, timeout_s: float | None = None) -> bool:
+        """Wait until all that waits now was tried, at most so long; return whether it was.
+
+        Where no word of anything to do has come yet, nothing is waited for.
+        """
+        with self._lock:
+            if self._thread is None:
+                return True
+        with self._passed:
+            wanted = self._begun + 1  # what is under way may have looked before it came
+            self._wake.set()
+            self._passed.wait_for(lambda: self._ended >= wanted or self._stop.is_set(), timeout_s)
+            return self._ended >= wanted
+
     def close(self) -> None:
         """Stop: what a model was asked already is waited for, so long; the rest waits on."""
         self._stop.set()
         self._wake.set()
+        with self._passed:
+            self._passed.notify_all()
         with self._lock:
             thread = self._thread
         if thread is not None and thread is not threading.current_thread():
@@ -62,10 +80,17 @@ class Background:
     def _work(self) -> None:
         while not self._stop.is_set():
             self._wake.clear()
+            with self._passed:
+                self._begun += 1
+                number = self._begun
             try:
                 self._run_due(self._stop.is_set)
             except MnemonError as error:
                 _log.warning("work in the background failed, and waits: %s", error)
             except Exception as error:  # noqa: BLE001 - a function of the caller's may raise anything
                 _log.error("work in the background failed by %s, and waits", type(error).__name__)
+            finally:
+                with self._passed:
+                    self._ended = number
+                    self._passed.notify_all()
             self._wake.wait(self._poll_s)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from mnemon.adapters.chat.steady import SteadyChat, close_pieces
-from mnemon.errors import LimitReached
+from mnemon.errors import LimitReached, StoreReadOnly, StoreUnavailable
 from mnemon.ports.chat import Reply
-from mnemon.ports.usage import Spent
+from mnemon.ports.usage import Prices, Spent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from mnemon.ports.usage import Usage
 
 _HOUR_S: Final = 3600
-_MILLION: Final = 1_000_000
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,25 +34,15 @@ class Limits:
     tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Prices:
-    """What a million tokens cost, in whatever money they are paid."""
-
-    input: float = 0.0
-    output: float = 0.0
-
-    def cost(self, spent: Spent) -> float:
-        """Return what was spent in money."""
-        cost = spent.input_tokens * self.input + spent.output_tokens * self.output
-        return cost / _MILLION
-
-
 class MeteredChats:
     """A model as each owner may use it. Thread-safe.
 
     Every try of a call counts, failed ones too, before it is made: a process that dies has still
     counted it. Tokens are as the service counts them, and where it does not say, counted by us.
     A call that begins under the limit of tokens may end over it.
+
+    The store keeps nothing of an owner who has nothing stored, nor where it can't be written: no
+    call fails for that, and what this process has asked counts against the limits all the same.
 
     Attributes:
         name: Service and model.
@@ -74,6 +66,8 @@ class MeteredChats:
         self._clock = clock
         self._tokens = tokens
         self._limits = limits or Limits()
+        self._here = _SpentHere()
+        self._is_uncounted = False
         self._lock = threading.Lock()
 
     def of(self, owner_id: str) -> SteadyChat:
@@ -93,21 +87,36 @@ class MeteredChats:
         with self._lock:  # so that of several threads no two take the last call
             now = self._clock.now()
             self._check(owner_id, service, now)
-            self._usage.add(owner_id, purpose, Spent(calls=1), at=now)
+            self._here.add(owner_id, Spent(calls=1), now)
+            self._keep(owner_id, purpose, Spent(calls=1), now)
 
     def end(self, owner_id: str, prompt: Prompt, reply: Reply) -> None:
         """Count the tokens of a call."""
         asked = reply.input_tokens or self._counted(turn.content for turn in prompt.turns)
         said = reply.output_tokens or self._counted([reply.text])
-        self._usage.add(owner_id, prompt.purpose, Spent(0, asked, said), at=self._clock.now())
+        now, spent = self._clock.now(), Spent(0, asked, said)
+        with self._lock:
+            self._here.add(owner_id, spent, now)
+        self._keep(owner_id, prompt.purpose, spent, now)
+
+    def _keep(self, owner_id: str, purpose: str, spent: Spent, now: datetime) -> None:
+        try:
+            self._usage.add(owner_id, purpose, spent, at=now)
+        except (StoreReadOnly, StoreUnavailable) as error:
+            if not self._is_uncounted:
+                _log.warning("calls of a language model can't be counted in the store: %s", error)
+            self._is_uncounted = True
+        else:
+            self._is_uncounted = False
 
     def _check(self, owner_id: str, service: str, now: datetime) -> None:
         if not (self._limits.calls or self._limits.tokens):
             return
-        spent = list(self._usage.since(owner_id, now).values())
+        kept = sum(self._usage.since(owner_id, now).values(), Spent())
+        here = self._here.of(owner_id, now)
         spent_of = {
-            "chat.calls_per_hour": (sum(each.calls for each in spent), self._limits.calls),
-            "chat.tokens_per_hour": (sum(each.tokens for each in spent), self._limits.tokens),
+            "chat.calls_per_hour": (max(kept.calls, here.calls), self._limits.calls),
+            "chat.tokens_per_hour": (max(kept.tokens, here.tokens), self._limits.tokens),
         }
         for setting, (used, limit) in spent_of.items():
             if limit and used >= limit:
@@ -116,6 +125,23 @@ class MeteredChats:
 
     def _counted(self, texts: Iterable[str]) -> int:
         return sum(self._tokens.count(list(texts)))
+
+
+class _SpentHere:
+    """What this process has spent for each owner in the hour that it is."""
+
+    def __init__(self) -> None:
+        self._hour = 0
+        self._spent: dict[str, Spent] = {}
+
+    def add(self, owner_id: str, spent: Spent, now: datetime) -> None:
+        self._spent[owner_id] = self.of(owner_id, now) + spent
+
+    def of(self, owner_id: str, now: datetime) -> Spent:
+        hour = int(now.timestamp() // _HOUR_S)
+        if hour != self._hour:
+            self._hour, self._spent = hour, {}
+        return self._spent.get(owner_id, Spent())
 
 
 class _Metered:

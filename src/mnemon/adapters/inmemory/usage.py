@@ -36,7 +36,7 @@ class InMemoryUsage:
             state = self._states.get(owner_id)
             if state is not None:
                 place = (hour_of(at), purpose)
-                usage = {**state.usage, place: _sum(state.usage.get(place, Spent()), spent)}
+                usage = {**state.usage, place: state.usage.get(place, Spent()) + spent}
                 self._states[owner_id] = replace(state, usage=usage)
 
     def since(self, owner_id: str, start: datetime) -> Mapping[str, Spent]:
@@ -46,13 +46,5 @@ class InMemoryUsage:
         state = self._states.get(owner_id)
         for (hour, purpose), spent in sorted(state.usage.items()) if state else ():
             if hour >= hour_of(start):
-                found[purpose] = _sum(found.get(purpose, Spent()), spent)
+                found[purpose] = found.get(purpose, Spent()) + spent
         return found
-
-
-def _sum(one: Spent, other: Spent) -> Spent:
-    return Spent(
-        one.calls + other.calls,
-        one.input_tokens + other.input_tokens,
-        one.output_tokens + other.output_tokens,
-    )

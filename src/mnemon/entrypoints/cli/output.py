@@ -29,6 +29,13 @@ def print_json(value: object) -> None:
     click.echo(escaped_json(document.decode()))
 
 
+def print_json_line(value: object) -> None:
+    """Print one JSON document on a line of its own, for programs that read as it comes."""
+    import msgspec
+
+    click.echo(escaped_json(msgspec.json.encode(value, enc_hook=_plain).decode()))
+
+
 def _plain(value: object) -> object:
     """Return a number of numpy's as Python's own."""
     item = getattr(value, "item", None)

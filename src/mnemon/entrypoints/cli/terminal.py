@@ -11,10 +11,39 @@ _UNSAFE = re.compile(
     "\ud800-\udfff\U000e0000-\U000e007f]"
 )
 
+_UNFINISHED = re.compile("[\r\ud800-\udbff]\\Z")
+
 
 def visible(text: str) -> str:
     r"""Return a text whose control characters are written out: an escape becomes `\x1b`."""
     return _UNSAFE.sub(_written_out, text.replace("\r\n", "\n"))
+
+
+class VisiblePieces:
+    """Makes a text visible that comes in pieces: all that a piece can't tell alone is held back.
+
+    A carriage return may be half of a line's end, and half of a surrogate pair of a character.
+    """
+
+    def __init__(self) -> None:
+        """Begin a text."""
+        self._held = ""
+
+    def after(self, piece: str) -> str:
+        """Return what can be shown after another piece."""
+        text = self._held + piece
+        end = len(text) - 1 if _UNFINISHED.search(text) else len(text)
+        self._held = text[end:]
+        return visible(_joined(text[:end]))
+
+    def end(self) -> str:
+        """Return what is left at the end of the text."""
+        return visible(self._held)
+
+
+def _joined(text: str) -> str:
+    """Return a text in which two halves of a surrogate pair are one character."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
 def one_line(text: str) -> str:

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import logging
+import re
 import sys
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
 from mnemon.entrypoints.cli.calls import Call, command
-from mnemon.entrypoints.cli.output import console, print_text, table
-from mnemon.entrypoints.cli.terminal import one_line, visible
-from mnemon.errors import InvalidConfiguration, ServiceFailed
+from mnemon.entrypoints.cli.interrupts import Interrupts
+from mnemon.entrypoints.cli.output import console, counted, print_json_line, print_text, table
+from mnemon.entrypoints.cli.terminal import VisiblePieces, one_line, visible
+from mnemon.errors import InvalidConfiguration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from mnemon.domain.recall import Recalled
-    from mnemon.owner import OwnerMemory
-    from mnemon.ports.chat import Reply, StreamingModel, Turn
-    from mnemon.services.context import Context
-    from mnemon.services.learn import Learned
+    from mnemon.engine import Mnemon
+    from mnemon.entrypoints.cli.talking import Answer, Remembered, Talk
+    from mnemon.errors import MnemonError
+    from mnemon.ports.chat import StreamingModel
 
 EXAMPLE = """
 mnemon chat
@@ -28,9 +31,21 @@ mnemon chat --session planning --profile facts
 echo "Where do I live?" | mnemon chat
 """
 
-HELP = "/memories: what was used and learned; /context: what the model was told; /quit"
+HELP = {
+    "/memories": "what the last answer used, and what was learned in this conversation",
+    "/context": "what the model was told of it, word for word",
+    "/help": "this",
+    "/quit": "leave, as Ctrl-D does; Ctrl-C ends a reply",
+}
 
+_COMMAND = re.compile(r"/[a-z]+")
 _COLUMNS = ("", "kind", "…text")
+
+_DRAIN_S = 60.0
+"""For how long it is waited at the end that what was said is learned: a guess."""
+
+_PATIENCE_S = 0.3
+"""After how long a person at the terminal is told why they wait."""
 
 
 @command("chat", example=EXAMPLE)
@@ -40,11 +55,16 @@ def run(call: Call, session: str, *, no_learn: bool) -> None:
     """Talk with the configured language model, which remembers.
 
     What is relevant is put before the model each time, and what you say is learned. A conversation
-    is taken up where it was left, by its --session. /memories shows what the last answer used and
-    what was learned of it; /quit, or the end of the input, leaves.
+    is taken up where it was left, by its --session; what the model has no room for is left out,
+    the oldest first. /memories shows what the last answer used and what was learned, /help all
+    such words; Ctrl-C ends a reply, Ctrl-D or the end of the input leaves.
+
+    Each line is a message. With --json each answer is a line: "reply", "is_whole", "problem",
+    "used" and "learned". Where the input is no terminal and an answer fails, the exit code is that
+    of the last failure.
     """
     loaded = call.settings()
-    with call.wiring.engine(loaded) as engine:
+    with call.wiring.engine(loaded) as engine, Interrupts() as interrupts, _notices() as notices:
         model = engine.chat_model(call.owner)
         if model is None:
             raise InvalidConfiguration(
@@ -52,104 +72,224 @@ def run(call: Call, session: str, *, no_learn: bool) -> None:
                 "is none: name a language model to talk with, as"
                 " `MNEMON_CHAT__PROVIDER=ollama MNEMON_CHAT__MODEL=llama3.2 mnemon chat`",
             )
-        talk = _Talk(engine.owner(call.owner), model, session, learns=not no_learn)
-        if sys.stdin.isatty():
-            click.echo(f"mnemon: talking with {model.name}; {HELP}", err=True)
-        for line in _lines():
+        talk = _talk(call, engine, model, interrupts, session=session, learns=not no_learn)
+        conversation = _Conversation(talk, notices, call.as_json)
+        conversation.begin()
+        for line in _lines(interrupts, is_json=call.as_json):
             if line in ("/quit", "/exit"):
-                return
-            talk.hear(line)
+                break
+            conversation.hear(line)
+        _drain(engine, talk, interrupts)
+    if conversation.failure is not None and not sys.stdin.isatty():
+        from mnemon.entrypoints.exits import exit_code
+
+        click.get_current_context().exit(exit_code(conversation.failure))
 
 
-def _lines() -> Iterator[str]:
-    """Yield what is typed, without empty lines, to the end of the input."""
+def _talk(
+    call: Call,
+    engine: Mnemon,
+    model: StreamingModel,
+    interrupts: Interrupts,
+    *,
+    session: str,
+    learns: bool,
+) -> Talk:
+    from mnemon.entrypoints.cli.talking import Talk
+    from mnemon.prompts.answering import Room
+
+    loaded = call.settings()
+    own = loaded.settings
+    return Talk(
+        memory=engine.owner(call.owner),
+        model=model,
+        session=session,
+        learns=learns,
+        tokens=call.wiring.counter(loaded),
+        room=Room.of(own.chat.context_window, own.token_budget),
+        heeded=interrupts.heeded,
+    )
+
+
+def _lines(interrupts: Interrupts, *, is_json: bool) -> Iterator[str]:
+    """Yield what is typed or comes through a pipe, without empty lines, to the end of it."""
+    lines = (
+        _typed(interrupts, "" if is_json else "> ") if sys.stdin.isatty() else _piped(interrupts)
+    )
+    return filter(None, (line.strip() for line in lines))
+
+
+def _piped(interrupts: Interrupts) -> Iterator[str]:
+    while True:
+        with interrupts.heeded():
+            line = sys.stdin.buffer.readline()
+        if not line:
+            return
+        yield line.decode("utf-8", "replace")
+
+
+def _typed(interrupts: Interrupts, prompt: str) -> Iterator[str]:
+    with suppress(ImportError):  # not everywhere; with it a line can be edited
+        import readline  # noqa: F401
     while True:
         try:
-            line = input("> " if sys.stdin.isatty() else "")
+            with interrupts.heeded():
+                line = input(prompt if sys.stdout.isatty() else "")
         except EOFError:
+            click.echo()
             return
-        if line.strip():
-            yield line.strip()
+        except KeyboardInterrupt:
+            click.echo("\n(Ctrl-D or /quit leaves)", err=True)
+        else:
+            yield line
 
 
 @dataclass(slots=True)
-class _Talk:
-    """A conversation, and what its last answer was made of."""
+class _Conversation:
+    """A conversation on the screen, or as lines for a program."""
 
-    memory: OwnerMemory
-    model: StreamingModel
-    session: str
-    learns: bool
-    context: Context | None = None
-    learned: list[Learned] = field(default_factory=list)
+    talk: Talk
+    notices: _Notices
+    as_json: bool
+    failure: MnemonError | None = None
+
+    def begin(self) -> None:
+        """Say who answers, and where the conversation was left."""
+        before = len(self.talk.memory.recent(session=self.talk.session, limit=1_000))
+        if sys.stdin.isatty() and not self.as_json:
+            left = f"; taken up after {counted(before, 'message', 'messages')}" if before else ""
+            _aside(f"talking with {self.talk.model.name}{left}; /help says what can be asked")
 
     def hear(self, line: str) -> None:
         """Answer what was typed."""
-        if line == "/memories":
-            self._show_memories()
-        elif line == "/context":
-            print_text(self.context.text if self.context else "")
-        elif line.startswith("/"):
-            click.echo(HELP, err=True)
-        else:
+        if not _COMMAND.fullmatch(line):
             self._answer(line)
+        elif line == "/memories":
+            self._show_memories(self.talk.remembered())
+        elif line == "/context":
+            self._show_context(self.talk.context)
+        else:
+            if line != "/help":
+                _aside(f"there is no {line}")
+            width = max(map(len, HELP))
+            for name, told in HELP.items():
+                click.echo(f"  {name:{width}}  {told}", err=True)
 
     def _answer(self, said: str) -> None:
-        from mnemon.adapters.clock import SystemClock
-        from mnemon.ports.chat import Turn
-        from mnemon.prompts.answering import answering
+        shown = VisiblePieces()
 
-        self.context = self.memory.context_with_results(said)
-        turns = [*self._before(), Turn("user", said)]
-        prompt = answering(self.context.text, turns, SystemClock().now().date())
-        text, is_whole = self._streamed(self.model.stream(prompt))
-        action = "" if self.learns else "IGNORE"
-        self.learned = [
-            self.memory.learn(
-                said, text or None, session=self.session, action=action, cut=not is_whole
-            )
-        ]
+        def show(piece: str) -> None:
+            if not self.as_json:
+                click.echo(shown.after(piece), nl=False)
 
-    def _before(self) -> list[Turn]:
-        """Return the last messages of the conversation as the model is told them."""
-        from mnemon.domain.messages import Role
-        from mnemon.ports.chat import Turn
+        answer = self.talk.answer(said, show)
+        self.failure = answer.error or self.failure
+        if self.as_json:
+            print_json_line(_as_line(answer, self.talk.remembered()))
+            return
+        rest = shown.end()
+        if answer.text or rest:
+            click.echo(rest)
+        if answer.redactions:
+            _aside(f"{counted(answer.redactions, 'secret', 'secrets')} redacted")
+        for told in (answer.problem, *self.notices.taken()):
+            if told:
+                _aside(told)
+        if answer.is_stopped and not sys.stdin.isatty():  # nobody is there to say the next thing
+            raise KeyboardInterrupt
 
-        spoken = {Role.USER: "user", Role.ASSISTANT: "assistant"}
-        return [
-            Turn(spoken[message.role], message.content)  # type: ignore[arg-type] # of these two
-            for message in self.memory.recent(session=self.session)
-            if message.role in spoken
-        ]
+    def _show_context(self, context: str) -> None:
+        if self.as_json:
+            print_json_line({"context": context})
+        elif context:
+            print_text(context)
+        else:
+            click.echo("The model was told of no memory yet.")
 
-    def _streamed(self, pieces: Iterator[str | Reply]) -> tuple[str, bool]:
-        """Show an answer as it comes; return its text, and whether it came to its end."""
-        text, is_whole = "", False
-        try:
-            for piece in pieces:
-                if isinstance(piece, str):
-                    text += piece
-                    click.echo(visible(piece), nl=False)
-                else:
-                    text, is_whole = piece.text, piece.is_whole
-        except ServiceFailed as error:
-            click.echo(f"\nmnemon: {error}", err=True)
-        except KeyboardInterrupt:
-            click.echo(" …", nl=False)
-        click.echo()
-        return text, is_whole
-
-    def _show_memories(self) -> None:
-        used = [("used", one.kind, one_line(one.content)) for one in self._used()]
-        learned = [
-            ("learned", each.kind, one_line(each.content))
-            for given in self.learned
-            for each in given.memories
-        ]
+    def _show_memories(self, found: Remembered) -> None:
+        if self.as_json:
+            print_json_line(found)
+            return
+        used = [("used", one.kind, one_line(one.text)) for one in found.used]
+        learned = [(_become(each.state), each.kind, each.content) for each in found.learned]
         if used or learned:
             console().print(table(_COLUMNS, [*used, *learned], cut=True))
         else:
             click.echo("Nothing was used, and nothing learned yet.")
+        if found.waiting:
+            click.echo(f"{counted(found.waiting, 'message', 'messages')} still to be learned from.")
+        if found.parked:
+            parked = counted(found.parked, "message", "messages")
+            click.echo(f"{parked} could not be learned from: mnemon worker retry")
 
-    def _used(self) -> Sequence[Recalled]:
-        return self.context.results if self.context else ()
+
+def _as_line(answer: Answer, found: Remembered) -> dict[str, object]:
+    return {
+        "reply": answer.text,
+        "is_whole": answer.is_whole,
+        "problem": answer.problem or None,
+        "used": [{"id": one.id, "kind": one.kind, "content": one.text} for one in found.used],
+        "learned": [
+            {"id": each.id, "kind": each.kind, "content": each.content, "state": each.state}
+            for each in found.learned
+        ],
+    }
+
+
+def _become(state: str) -> str:
+    """Return what became of what was learned, in a word."""
+    return {"active": "learned", "unsupported": "withheld"}.get(state, state)
+
+
+def _aside(told: str) -> None:
+    """Say something that is no part of the conversation."""
+    click.echo(f"mnemon: {visible(told)}", err=True)
+
+
+def _drain(engine: Mnemon, talk: Talk, interrupts: Interrupts) -> None:
+    """Wait until what was said is learned; Ctrl-C leaves it for later."""
+    if not (talk.learns and talk.said):
+        return
+    with suppress(KeyboardInterrupt), interrupts.heeded():
+        if not engine.drain(_PATIENCE_S):
+            if sys.stdin.isatty():
+                _aside("learning from what was said; Ctrl-C leaves it for later")
+            engine.drain(_DRAIN_S)
+    waiting = talk.memory.backlog().waiting
+    if waiting:
+        left = counted(waiting, "message", "messages")
+        _aside(f"{left} still to be learned from: mnemon worker, or the next chat, does that")
+
+
+class _Notices(logging.Handler):
+    """Keeps what goes wrong in the background until it disturbs nobody; each thing once."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self._known: set[str] = set()
+        self._new: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        told = record.getMessage()
+        if told not in self._known:
+            self._known.add(told)
+            self._new.append(told)
+
+    def taken(self) -> list[str]:
+        """Return what is new."""
+        new, self._new = self._new, []
+        return new
+
+
+@contextmanager
+def _notices() -> Iterator[_Notices]:
+    """Hold back, while the block runs, what Mnemon warns of."""
+    notices = _Notices()
+    logger = logging.getLogger("mnemon")
+    logger.addHandler(notices)
+    try:
+        yield notices
+    finally:
+        logger.removeHandler(notices)
+        for told in notices.taken():
+            _aside(told)
