@@ -494,7 +494,8 @@ class OwnerMemory(Shorthands):
     def forget(self, id: str | None = None, *, key: str | None = None) -> Forgotten:
         """Take a memory, by id or key, or a message out of every door; say what was touched.
 
-        The sentences it came from go too, in the messages where they stand. `restore` undoes it.
+        The sentences it came from go too, in the messages where they stand, with the summaries that
+        stand for any of it, and the notes of the base memory that tell of it. `restore` undoes it.
         Only `recall` and `context` with an `as_of` from before still give its words; what must be
         gone for good is to be purged.
 

@@ -154,7 +154,9 @@ def _read_everything(snapshot: Snapshot) -> None:
     snapshot.awaiting(9, now=at(9))
     snapshot.attempts(ids)
     snapshot.unsummarised(9)
+    snapshot.unsummarised(9, session_id="s1")
     snapshot.unsummarised_count()
+    snapshot.unsummarised_by_session()
     snapshot.unmarked(Mark.INCORPORATED, kinds)
     snapshot.progress("s1")
     snapshot.backlog()
@@ -235,7 +237,9 @@ READING_WORK: dict[str, Callable[[SqliteStore, Snapshot], object]] = {
     "awaiting": lambda _, snapshot: snapshot.awaiting(99, now=at(9)),
     "backlog": lambda _, snapshot: snapshot.backlog(),
     "unsummarised": lambda _, snapshot: snapshot.unsummarised(),
+    "unsummarised of": lambda _, snapshot: snapshot.unsummarised(9, session_id="s1"),
     "unsummarised count": lambda _, snapshot: snapshot.unsummarised_count(),
+    "unsummarised by session": lambda _, snapshot: snapshot.unsummarised_by_session(),
 }
 
 

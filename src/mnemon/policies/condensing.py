@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from mnemon.policies.portions import portion
 from mnemon.policies.triggers import CONSOLIDATING, Cascade, Consolidating
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
 SUMMARY = "summary"
 """The kind of a summary where a profile has no kind of its own for it: never recalled there, but
@@ -21,6 +23,10 @@ IDLE = timedelta(hours=24)
 LEAST_MESSAGES = 6
 """How many messages of a conversation are worth a summary: a guess, three exchanges."""
 
+MOST_MESSAGES = 60
+"""Of a conversation of twice as many or more, each so many get a summary: a guess, what five
+sentences can still stand for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Conversations:
@@ -28,11 +34,27 @@ class Conversations:
 
     Attributes:
         least: With fewer new messages it gets none.
+        most: A longer one gets several.
         idle: After so long a silence it counts as ended.
     """
 
     least: int = LEAST_MESSAGES
+    most: int = MOST_MESSAGES
     idle: timedelta = IDLE
+
+    def taken(self, new: int) -> int:
+        """Return how many of so many new messages are summarised together; 0: they are too few."""
+        return portion(new, self.most) if new >= self.least else 0
+
+    def is_over(self, last_at: datetime, ended_at: datetime | None, now: datetime) -> bool:
+        """Tell whether a conversation has ended, and has not gone on since.
+
+        Args:
+            last_at: When its newest message was said.
+            ended_at: When its end was told; None: it was not.
+            now: The time.
+        """
+        return now - last_at >= self.idle or (ended_at is not None and ended_at >= last_at)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from mnemon.policies.folding import without_those
 from mnemon.text.normal import content_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 PROFILE, PREFERENCES = "User Profile", "Preferences"
 TOPICS, HISTORY = "Ongoing Topics", "Key History"
@@ -26,6 +28,10 @@ _HEADING_OF = {
 }
 
 
+_BULLET = re.compile(r"\s*[-*•]\s+")
+_BLANKS = re.compile(r"\n{3,}")
+
+
 def heading_of(standard_kind: str) -> str:
     """Return under which heading a memory of a kind of `standard` is noted."""
     return _HEADING_OF.get(standard_kind, TOPICS)
@@ -37,8 +43,8 @@ def notes_of(document: str) -> dict[str, list[str]]:
     current = PROFILE
     for line in document.splitlines():
         text = line.strip().removeprefix("- ").strip()
-        heading = text.lstrip("# ").rstrip(":")
-        if heading in notes:
+        heading = _heading(line)
+        if heading:
             current = heading
         elif text:
             notes[current].append(text)
@@ -76,6 +82,52 @@ def document(notes: Mapping[str, Sequence[str]], max_words: int = MAX_WORDS) -> 
         if texts
     )
     return "\n\n".join(blocks)
+
+
+def left_of(document: str, is_out: Callable[[str], bool]) -> str:
+    """Return a document without the sentences of which that is true; unchanged where none is.
+
+    A heading of ours under which nothing is left goes too.
+    """
+    left: list[str] = []
+    for line in document.splitlines():
+        kept = line if _heading(line) else _line_left(line, is_out)
+        if kept is not None:
+            left.append(kept)
+    if left == document.splitlines():
+        return document
+    while True:
+        emptied = [
+            place
+            for place, line in enumerate(left)
+            if _heading(line) and _is_last(left[place + 1 :])
+        ]
+        if not emptied:
+            return _BLANKS.sub("\n\n", "\n".join(left)).strip()
+        left = [line for place, line in enumerate(left) if place not in emptied]
+
+
+def _line_left(line: str, is_out: Callable[[str], bool]) -> str | None:
+    """Return what is left of a line of notes; None where nothing is."""
+    mark, note = _BULLET.match(line), line
+    if mark is not None:
+        note = line[mark.end() :]
+    kept = without_those(note, is_out)
+    if kept == note.strip():
+        return line
+    return f"{mark[0] if mark else ''}{kept}" if kept else None
+
+
+def _is_last(after: Sequence[str]) -> bool:
+    """Tell whether nothing stands under a heading, before the next or the end."""
+    following = next((line for line in after if line.strip()), "")
+    return not following or bool(_heading(following))
+
+
+def _heading(line: str) -> str:
+    """Return which heading of ours a line is; empty: none."""
+    text = line.strip().removeprefix("- ").strip().lstrip("# ").rstrip(":")
+    return text if text in HEADINGS else ""
 
 
 def _words(text: str) -> int:

@@ -30,14 +30,20 @@ def sentence_keys(text: str) -> frozenset[str]:
 
 def without(text: str, forgotten: frozenset[str]) -> str:
     """Return a text without the sentences of these normal forms; empty where none is left."""
-    return _without(text, lambda key: key in forgotten)
+    return _without(text, lambda sentence: _key(sentence) in forgotten)
+
+
+def without_those(text: str, is_out: Callable[[str], bool]) -> str:
+    """Return a text without the sentences of which that is true, asked of each in order."""
+    return _without(text, is_out)
 
 
 def joined(first: str, second: str) -> str:
     """Return a text, and under it what another says besides, each sentence of that once."""
     said = set(sentence_keys(first))
 
-    def is_said(key: str) -> bool:
+    def is_said(sentence: str) -> bool:
+        key = _key(sentence)
         known = key in said
         said.add(key)
         return known
@@ -47,11 +53,11 @@ def joined(first: str, second: str) -> str:
 
 
 def _without(text: str, is_out: Callable[[str], bool]) -> str:
-    """Return a text without the sentences whose normal form is out; asked of each in order."""
+    """Return a text without the sentences that are out; asked of each in order."""
     pieces: list[str] = []
     end = 0
     for span in sentences(text):
-        if not is_out(_key(span.of(text))):
+        if not is_out(span.of(text)):
             pieces.append(text[end : span.end])
         elif not pieces:
             pieces.append(text[end : span.start])

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from mnemon.policies.portions import portion
+
 
 @dataclass(frozen=True, slots=True)
 class Cascade:
@@ -21,6 +23,14 @@ class Cascade:
     def taken(self, gathered: int) -> int:
         """Return how many of the oldest are taken; 0 where there are too few."""
         return max(0, gathered - self.keep) if gathered >= self.threshold else 0
+
+    def portion(self, gathered: int) -> int:
+        """Return how many of those are taken at once: all of them, or, of many, the threshold.
+
+        After an import there are thousands. Taken one portion after the other, the newest stay
+        just as if all had been taken together.
+        """
+        return portion(self.taken(gathered), self.threshold)
 
 
 SHORT_CASCADE = Cascade(threshold=30)

@@ -128,9 +128,9 @@ class Snapshot(Wordings, Conditions, BaseMemories, Waiting, Protocol):
         ...
 
     def derived(self, message_ids: Sequence[str]) -> dict[str, list[Memory]]:
-        """Return the memories, in any state, that have each message as a source.
+        """Return the memories, in any state, that have each message, or memory, as a source.
 
-        Each message's oldest first; messages without any are left out.
+        Each one's oldest first; those without any are left out.
         """
         ...
 

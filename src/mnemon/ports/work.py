@@ -111,12 +111,21 @@ class Waiting(Protocol):
         """
         ...
 
-    def unsummarised(self, limit: int | None = None) -> list[Message]:
-        """Return the valid messages that were not summarised, in the order stored."""
+    def unsummarised(
+        self, limit: int | None = None, *, session_id: str | None = None
+    ) -> list[Message]:
+        """Return the valid messages that were not summarised, in the order stored.
+
+        The first of them, at most so many; of all sessions, or of one.
+        """
         ...
 
     def unsummarised_count(self) -> int:
         """Return how many those are."""
+        ...
+
+    def unsummarised_by_session(self) -> dict[str, int]:
+        """Return how many those are in each session; sessions without any are left out."""
         ...
 
     def unmarked(self, mark: Mark, kinds: frozenset[str]) -> list[Memory]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from mnemon.domain.memories import State
 from mnemon.errors import NotFound
 from mnemon.policies import arguments
+from mnemon.policies.documents import left_of
 from mnemon.policies.folding import without
+from mnemon.services.condensed import all_forgotten
 from mnemon.services.paging import all_memories
-from mnemon.services.remains import said_by
+from mnemon.services.remains import is_summary, said_by
 from mnemon.services.screening import screened
 
 if TYPE_CHECKING:
@@ -39,12 +42,14 @@ class BaseMemoryKeeping:
         at = None if as_of is None else arguments.instant(as_of, "as_of")
         with self._access.store.read(owner_id) as snapshot:
             found = snapshot.base_memory(as_of=at)
-            return None if found is None else shown(snapshot, found)
+            if found is None or at is None:
+                return None if found is None else shown(snapshot, found)
+            return replace(found, content=left_of(found.content, all_forgotten(snapshot)))
 
     def versions(self, owner_id: str) -> tuple[BaseMemory, ...]:
         """Return all its versions, oldest first."""
         with self._access.store.read(owner_id) as snapshot:
-            return tuple(shown(snapshot, each) for each in snapshot.base_memories())
+            return all_shown(snapshot)
 
     def put(self, owner_id: str, content: str) -> BaseMemory:
         """Let the document say this from now on; return it.
@@ -67,7 +72,7 @@ class BaseMemoryKeeping:
         self._access.check_enabled()
         number = arguments.count(version, "version", least=1)
         with self._access.store.read(owner_id) as snapshot:
-            found = [each for each in snapshot.base_memories() if each.version == number]
+            found = [each for each in all_shown(snapshot) if each.version == number]
         if not found:
             raise NotFound("version of the base memory", str(number))
         return self._write(owner_id, found[0].content)
@@ -82,7 +87,21 @@ class BaseMemoryKeeping:
 
 
 def shown(snapshot: Snapshot, document: BaseMemory) -> BaseMemory:
-    """Return a document without the sentences of what is forgotten."""
+    """Return a document as it is now without the sentences of what is forgotten.
+
+    What tells of that in other words was left out when it was forgotten; a version of before is
+    shown by `all_shown`.
+    """
     forgotten = all_memories(snapshot, _FORGOTTEN)
-    gone = frozenset[str]().union(*(said_by(snapshot, memory) for memory in forgotten))
+    gone = frozenset[str]().union(
+        *(said_by(snapshot, memory) for memory in forgotten if not is_summary(snapshot, memory))
+    )
     return replace(document, content=without(document.content, gone))
+
+
+def all_shown(snapshot: Snapshot) -> tuple[BaseMemory, ...]:
+    """Return all versions of the document without what tells of anything that is forgotten."""
+    told = cache(all_forgotten(snapshot).__call__)
+    return tuple(
+        replace(each, content=left_of(each.content, told)) for each in snapshot.base_memories()
+    )

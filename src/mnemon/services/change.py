@@ -8,9 +8,18 @@ from typing import TYPE_CHECKING
 from mnemon.domain.memories import Action, Event, Memory, Source, State
 from mnemon.errors import Conflict, InvalidInput, NotFound
 from mnemon.policies import arguments, ids
+from mnemon.policies.kinds import kind_in
+from mnemon.services import condensed
 from mnemon.services.drafts import checked_kind, end_of, screened_content, told, trusted_kind
 from mnemon.services.indexing import in_window, memory_text, message_text
-from mnemon.services.remains import messages_of, remaining, went_with, withheld
+from mnemon.services.remains import (
+    is_summary,
+    messages_of,
+    remaining,
+    stands_without,
+    went_with,
+    withheld,
+)
 from mnemon.services.screening import screened_name, screened_tags
 from mnemon.services.vitality import aged
 from mnemon.services.writing import Writing
@@ -165,7 +174,8 @@ class Changing:
         """Take a memory, or a message, out of every door, with what it came from or gave rise to.
 
         Of a memory: the sentences that it came from, in the messages it was learned of. Of a
-        message: the memories that have no other source. All of it can be restored.
+        message: the memories that nothing else says. Of both: the summaries that stand for them
+        among others, and the notes of the base memory that tell of them. All of it can be restored.
 
         Raises:
             Disabled: Memory is switched off.
@@ -221,21 +231,46 @@ class Changing:
         forgotten = replace(
             memory, state=State.FORGOTTEN, sources=(*memory.sources, *extra), updated_at=now
         )
+        reached = () if memory.state is State.UNSUPPORTED else message_ids
+        summaries = self._forget_made_of(tx, memory, reached, now)
         tx.amend(forgotten)
         details = {"state": str(memory.state)}
         tx.record([Event(memory.id, Action.FORGOTTEN, now, "user", memory.version, details)])
         touched = self._refresh_messages(underway, _all_but(gone, message_ids), now)
-        return Forgotten((memory.id,), tuple(touched))
+        return Forgotten((memory.id, *summaries), tuple(touched))
+
+    def _forget_made_of(
+        self, tx: Transaction, record: Memory | Message, others: Sequence[str], now: datetime
+    ) -> list[str]:
+        """Let go what was made of a record that is forgotten; return which memories went.
+
+        What a summary stands for stands for itself: with a summary nothing goes.
+        """
+        if isinstance(record, Memory) and is_summary(tx, record):
+            return []
+        told = condensed.told_of(tx, [record])
+        kind = self._entries(tx.owner_id)
+        made = condensed.made_of(tx, (record.id, *others), told, kind)
+        condensed.leave_out(tx, told, now)
+        return condensed.retire(tx, made, record.id, now)
+
+    def _entries(self, owner_id: str) -> str:
+        """Return the kind of entries that stand for histories."""
+        return kind_in("summary", self._access.profiles["standard"], self._access.profile(owner_id))
 
     def _forget_message(self, underway: Underway, message: Message, now: datetime) -> Forgotten:
         tx = underway.tx
+        derived = [
+            memory
+            for memory in tx.derived([message.id]).get(message.id, [])
+            if memory.state is not State.FORGOTTEN
+            and not is_summary(tx, memory)
+            and not stands_without(tx, memory, message.id)
+        ]
+        forgotten = self._forget_made_of(tx, message, [each.id for each in derived], now)
         tx.close_messages([message.id], now)
         tx.record([Event(message.id, Action.FORGOTTEN, now, "user", message.version)])
-        forgotten = []
-        for memory in tx.derived([message.id]).get(message.id, []):
-            others = [source for source in memory.sources if source.id != message.id]
-            if memory.state is State.FORGOTTEN or others:
-                continue
+        for memory in derived:
             tx.amend(replace(memory, state=State.FORGOTTEN, updated_at=now))
             details = {"state": str(memory.state), "message": message.id}
             tx.record([Event(memory.id, Action.FORGOTTEN, now, "user", memory.version, details)])
@@ -251,6 +286,9 @@ class Changing:
         """
         if memory.state is State.ACTIVE:
             raise Conflict(f"memory {memory.id} is active")
+        stands_for_others = is_summary(underway.tx, memory)
+        if stands_for_others and not condensed.may_stand(underway.tx, memory):
+            raise Conflict(f"what {memory.id} stands for is forgotten, or has another summary")
         ended = memory.expires_at is not None and memory.expires_at <= now
         restored = replace(
             memory,
@@ -269,14 +307,37 @@ class Changing:
         tx.revise(restored, entry)
         details = {"state": str(memory.state)}
         tx.record([Event(memory.id, Action.RESTORED, now, "user", restored.version, details)])
-        if memory.state is State.FORGOTTEN:
+        if stands_for_others:
+            condensed.stand_for(tx, restored, now)
+        elif memory.state is State.FORGOTTEN:
             self._refresh_messages(underway, _all_but(gone, sources), now)
+            self._bring_back_made_of(underway, restored, sources, now)
         return restored
+
+    def _bring_back_made_of(
+        self, underway: Underway, record: Memory | Message, others: Sequence[str], now: datetime
+    ) -> None:
+        """Bring back what went with a record that is restored, as far as it still holds."""
+        tx = underway.tx
+        told = condensed.told_of(tx, [record])
+        kind = self._entries(tx.owner_id)
+        for memory in condensed.went_along(tx, (record.id, *others), told, kind):
+            state = condensed.state_before(tx, memory)
+            if state is not State.ACTIVE:
+                tx.amend(replace(memory, state=state, updated_at=now))
+                tx.record([Event(memory.id, Action.RESTORED, now, "user", memory.version)])
+            elif _twin(tx, memory, content_key(memory.content)) is None:
+                self.restored(underway, memory, now)
+        condensed.bring_back(tx, told, now)
 
     def _restore_message(self, underway: Underway, original: Message, now: datetime) -> Message:
         tx = underway.tx
         derived = tx.derived([original.id]).get(original.id, [])
-        forgotten = [memory for memory in derived if memory.state is State.FORGOTTEN]
+        forgotten = [
+            memory
+            for memory in derived
+            if memory.state is State.FORGOTTEN and not is_summary(tx, memory)
+        ]
         gone = [memory for memory in forgotten if went_with(tx, memory, original.id)]
         if not gone and tx.messages(ids=[original.id]):
             raise Conflict(f"message {original.id} is not forgotten")
@@ -291,6 +352,7 @@ class Changing:
         if not found:
             raise Conflict(f"all it says is forgotten: restore memory {forgotten[0].id}")
         tx.record([Event(original.id, Action.RESTORED, now, "user", found[0].version)])
+        self._bring_back_made_of(underway, found[0], [each.id for each in gone], now)
         return found[0]
 
     def _refresh_messages(

@@ -13,11 +13,13 @@ from mnemon.prompts.summary import CASCADE
 from mnemon.prompts.transcripts import Spoken
 from mnemon.services.asking import answered, nonce
 from mnemon.services.summarising import Summary
-from mnemon.text.sentences import sentences
+from mnemon.text.injection import is_suspicious
+from mnemon.text.normal import content_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from mnemon.policies.evidence import Sources
     from mnemon.ports.chat import ChatModel
     from mnemon.profiles.model import Profile
     from mnemon.services.asking import Models
@@ -70,9 +72,11 @@ class Distilling:
             nonce(),
         )
         given = notes_of(answered(model, prompt, read_base_memory))
-        told = sources(_told(material), names=[owner_id])
+        told = _told(material, owner_id)
         believed = {
-            heading: [note for note in notes if supported_by(note, told)]
+            heading: [
+                note for note in notes if supported_by(note, told) and not is_suspicious(note)
+            ]
             for heading, notes in given.items()
         }
         if _count(believed) < LEAST_KEPT * _count(given) or not _keeps(material, believed):
@@ -83,16 +87,22 @@ class Distilling:
         facts: dict[str, list[str]] = {}
         for fact in material.facts:
             kind = profile.standard_kinds.get(fact.kind, fact.kind)
-            facts.setdefault(heading_of(kind), []).append(fact.content)
-        told = [Spoken(text) for text in material.words]
-        history = self._summarising.extracted(owner_id, told, CASCADE).text if told else ""
-        said = {HISTORY: [span.of(history) for span in sentences(history)]}
-        return document(together(notes_of(material.base), facts, said))
+            if not is_suspicious(fact.content):
+                facts.setdefault(heading_of(kind), []).append(" ".join(fact.content.split()))
+        history = self._summarising.sentences(owner_id, material.words, CASCADE)
+        before = {
+            heading: [note for note in notes if content_key(note) not in material.retired]
+            for heading, notes in notes_of(material.base).items()
+        }
+        return document(together(before, facts, {HISTORY: history}))
 
 
-def _told(material: Material) -> list[str]:
-    facts = [each.content for each in material.facts]
-    return [text for text in (material.base, *material.words, *facts) if text]
+def _told(material: Material, owner_id: str) -> Sources:
+    """Return what a note may rest on."""
+    facts = [Spoken(each.content, at=each.happened_at) for each in material.facts]
+    told = [each for each in (Spoken(material.base), *material.words, *facts) if each.content]
+    days = [None if each.at is None else each.at.date() for each in told]
+    return sources([each.content for each in told], days, [owner_id])
 
 
 def _keeps(material: Material, notes: Mapping[str, Sequence[str]]) -> bool:

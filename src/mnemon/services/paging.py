@@ -13,11 +13,13 @@ if TYPE_CHECKING:
 _PAGE = 1_000
 
 
-def all_memories(snapshot: Snapshot, states: frozenset[State]) -> Iterator[Memory]:
-    """Yield the memories in these states, newest first."""
+def all_memories(
+    snapshot: Snapshot, states: frozenset[State], kinds: frozenset[str] | None = None
+) -> Iterator[Memory]:
+    """Yield the memories in these states, newest first; of all kinds, or of these."""
     cursor: str | None = None
     while True:
-        page = snapshot.page(states=states, kinds=None, tags=(), limit=_PAGE, cursor=cursor)
+        page = snapshot.page(states=states, kinds=kinds, tags=(), limit=_PAGE, cursor=cursor)
         yield from page.memories
         cursor = page.cursor
         if cursor is None:

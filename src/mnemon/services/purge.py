@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING
 
-from mnemon.domain.memories import Action, Event, Memory
+from mnemon.domain.memories import Action, Event, Memory, State
 from mnemon.errors import InvalidInput, NotFound
 from mnemon.policies import arguments, ids
-from mnemon.policies.folding import without
+from mnemon.policies.documents import left_of
+from mnemon.policies.folding import spoken, without
+from mnemon.policies.kinds import kind_in
+from mnemon.services import condensed
 from mnemon.services.indexing import Text, in_window, message_text
-from mnemon.services.remains import messages_of, said_by
+from mnemon.services.remains import is_summary, messages_of, said_by, stands_without, told_by
 from mnemon.services.screening import screened_name
 from mnemon.services.writing import Writing
+from mnemon.text.normal import content_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from mnemon.domain.messages import Message
+    from mnemon.policies.retold import Retold
     from mnemon.ports.removal import Wording
     from mnemon.ports.store import IndexEntry, Snapshot, Transaction
     from mnemon.profiles.model import Profile
@@ -66,12 +72,14 @@ class _Plan:
         messages: The messages that change: the versions left of each, none where it goes whole.
         windows: The messages just after those, whose keywords come in part from them.
         documents: What versions of the base memory still say that say something of it.
+        released: What the summaries among the memories stand for.
     """
 
     memories: tuple[str, ...]
     messages: Mapping[str, Sequence[Wording]]
     windows: Mapping[str, Sequence[Wording]]
     documents: Mapping[int, str]
+    released: condensed.Loose
 
     @property
     def gone(self) -> list[str]:
@@ -99,6 +107,7 @@ class Purging:
 
         It reaches what `Changing.forget` reaches, and the earlier versions of it; what is
         forgotten can be purged too. Of other memories that came from it the source is lost.
+        Summaries that stand for it go as a whole.
 
         Raises:
             Disabled: Memory is switched off.
@@ -111,11 +120,11 @@ class Purging:
         now = self._access.clock.now()
         store = self._access.store
         with store.read(owner_id) as known:
-            plan = _plan(known, _target(known, id, key), now)
+            plan = self._plan(known, _target(known, id, key), now)
         ahead = list(_texts(self._access.profile(owner_id), plan.left))
 
         def change(underway: Underway) -> _Plan:
-            plan = _plan(underway.tx, _target(underway.tx, id, key), now)
+            plan = self._plan(underway.tx, _target(underway.tx, id, key), now)
             self._carry_out(underway, plan, now)
             return plan
 
@@ -148,6 +157,28 @@ class Purging:
         if not self._access.store.readmit(arguments.name(owner_id, "owner")):
             raise NotFound("erased owner", screened_name(owner_id, "owner"))
 
+    def _plan(self, snapshot: Snapshot, target: Memory | Message, now: datetime) -> _Plan:
+        if isinstance(target, Memory) and is_summary(snapshot, target):
+            documents = _documents_without(snapshot, said_by(snapshot, target), None)
+            return _Plan((target.id,), {}, {}, documents, condensed.loose(()))
+        memories = [target] if isinstance(target, Memory) else _only_from(snapshot, target)
+        said = frozenset[str]().union(*(told_by(snapshot, memory) for memory in memories))
+        messages, reached = _messages(snapshot, target, said, now)
+        told = condensed.told_of(snapshot, [target, *memories])
+        ids = (target.id, *(memory.id for memory in memories), *reached)
+        made = condensed.made_of(snapshot, ids, told, self._entries(snapshot.owner_id))
+        return _Plan(
+            tuple(memory.id for memory in (*memories, *made)),
+            messages,
+            _after(snapshot, messages),
+            _documents_without(snapshot, said, told),
+            condensed.loose(each for each in made if each.state is State.ACTIVE),
+        )
+
+    def _entries(self, owner_id: str) -> str:
+        """Return the kind of entries that stand for histories."""
+        return kind_in("summary", self._access.profiles["standard"], self._access.profile(owner_id))
+
     def _carry_out(self, underway: Underway, plan: _Plan, now: datetime) -> None:
         tx, left = underway.tx, plan.left
         profile = self._access.profile(tx.owner_id)
@@ -157,6 +188,7 @@ class Purging:
         }
         before = {id_: self._before(tx, id_, plan) for id_ in left}
         versions = {memory.id: memory.version for memory in tx.memories(plan.memories)}
+        plan.released.release(tx, now)
         tx.purge(plan.gone)
         tx.reword_base_memory(plan.documents)
         for id_, pairs in bare.items():
@@ -212,30 +244,32 @@ def _target(snapshot: Snapshot, id_: str | None, key: str | None) -> Memory | Me
     raise NotFound("memory", wanted)
 
 
-def _plan(snapshot: Snapshot, target: Memory | Message, now: datetime) -> _Plan:
-    messages: dict[str, Sequence[Wording]]
-    memories = [target] if isinstance(target, Memory) else _only_from(snapshot, target)
-    said = frozenset[str]().union(*(said_by(snapshot, memory) for memory in memories))
-    if isinstance(target, Memory):
-        wordings = snapshot.wordings(messages_of(snapshot, target, now))
-        messages = {id_: list(_left(versions, said)) for id_, versions in wordings.items()}
-        messages = {id_: left for id_, left in messages.items() if left != wordings[id_]}
-    else:
-        messages = {target.id: ()}
-    return _Plan(
-        tuple(memory.id for memory in memories),
-        messages,
-        _after(snapshot, messages),
-        _documents_without(snapshot, said),
-    )
+def _messages(
+    snapshot: Snapshot, target: Memory | Message, said: frozenset[str], now: datetime
+) -> tuple[dict[str, Sequence[Wording]], Sequence[str]]:
+    """Return the messages that change, and what is left of each; and all that it came from."""
+    if not isinstance(target, Memory):
+        return {target.id: ()}, ()
+    wordings = snapshot.wordings(messages_of(snapshot, target, now))
+    left = {id_: list(_left(versions, said)) for id_, versions in wordings.items()}
+    reached = () if target.state is State.UNSUPPORTED else tuple(wordings)
+    return {id_: each for id_, each in left.items() if each != wordings[id_]}, reached
 
 
-def _documents_without(snapshot: Snapshot, said: frozenset[str]) -> dict[int, str]:
+def _documents_without(
+    snapshot: Snapshot, said: frozenset[str], told: Retold | None
+) -> dict[int, str]:
     """Return what versions of the base memory say without sentences, those that change by it."""
-    found = snapshot.base_memories()
-    left = {each.version: without(each.content, said) for each in found}
+
+    @cache
+    def is_out(sentence: str) -> bool:
+        return content_key(spoken(sentence)) in said or (told is not None and told(sentence))
+
+    left = {each.version: left_of(each.content, is_out) for each in snapshot.base_memories()}
     return {
-        each.version: left[each.version] for each in found if left[each.version] != each.content
+        each.version: left[each.version]
+        for each in snapshot.base_memories()
+        if left[each.version] != each.content
     }
 
 
@@ -248,9 +282,13 @@ def _left(versions: Iterable[Wording], said: frozenset[str]) -> Iterator[Wording
 
 
 def _only_from(snapshot: Snapshot, message: Message) -> list[Memory]:
-    """Return the memories that have no other source than this message."""
+    """Return the memories that nothing else says than this message."""
     derived = snapshot.derived([message.id]).get(message.id, [])
-    return [each for each in derived if {source.id for source in each.sources} == {message.id}]
+    return [
+        each
+        for each in derived
+        if not is_summary(snapshot, each) and not stands_without(snapshot, each, message.id)
+    ]
 
 
 def _after(snapshot: Snapshot, changed: Mapping[str, object]) -> dict[str, Sequence[Wording]]:

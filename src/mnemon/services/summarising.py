@@ -11,10 +11,13 @@ import numpy as np
 from mnemon.policies.exchanges import shortened
 from mnemon.policies.extractive import MARK, candidates, extract
 from mnemon.policies.faithfulness import Limits, check
+from mnemon.policies.portions import parts
 from mnemon.prompts.summary import read_summary, summary
+from mnemon.prompts.transcripts import MAX_CHARS, Spoken
 from mnemon.services.asking import answered, nonce
 from mnemon.services.indexing import Text
 from mnemon.text.screening import redact
+from mnemon.text.sentences import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,14 +26,18 @@ if TYPE_CHECKING:
 
     from mnemon.policies.extractive import Candidate
     from mnemon.policies.faithfulness import Check
+    from mnemon.ports.chat import ChatModel
     from mnemon.prompts.summary import Style
-    from mnemon.prompts.transcripts import Spoken
     from mnemon.services.access import Access
     from mnemon.services.asking import Models
     from mnemon.services.indexing import Indexer
 
 TRIES = 2
 """How often a model is asked whose summary loses something; then it is taken from the sources."""
+
+MOST_PARTS = 16
+"""Of how many parts a long text is summarised; of more, each part is longer than a prompt, and
+shortened in it. A guess: what an hour's limit on calls can bear."""
 
 _BEGINNING_CHARS = 200
 """How much of the first text stands for texts in which nothing is stated: a guess."""
@@ -65,16 +72,36 @@ class Summarising:
         """Return a summary of what was told, in order.
 
         A model's is taken where it neither loses nor adds too much; if not, and where there is no
-        model, it is made of the sentences that say most.
+        model, it is made of the sentences that say most. Of more than a prompt has room for, it is
+        the summary of the summaries of its parts.
 
         Raises:
             ServiceFailed: The model failed.
         """
         model = self._models.of(owner_id)
+        if model is None or not told:
+            return self.extracted(owner_id, told, style)
+        pieces = parts([len(each.content) for each in told], MAX_CHARS, MOST_PARTS)
+        if len(pieces) == 1:
+            return self._asked(owner_id, model, told, told, style)
+        made = [
+            self._asked(owner_id, model, told[start:end], told[start:end], style)
+            for start, end in pieces
+        ]
+        given = [Spoken(each.text.removeprefix(MARK).strip()) for each in made]
+        return self._asked(owner_id, model, given, told, style)
+
+    def _asked(
+        self,
+        owner_id: str,
+        model: ChatModel,
+        given: Sequence[Spoken],
+        told: Sequence[Spoken],
+        style: Style,
+    ) -> Summary:
+        """Return a model's summary of what it is given, held against what was told."""
         for _ in range(TRIES):
-            if model is None or not told:
-                break
-            said = answered(model, summary(style, told, nonce()), read_summary)
+            said = answered(model, summary(style, given, nonce()), read_summary)
             found = _checked(said, told, style, owner_id)
             if found.is_faithful:
                 return Summary(redact(said)[0], by_model=True)
@@ -83,16 +110,24 @@ class Summarising:
 
     def extracted(self, owner_id: str, told: Sequence[Spoken], style: Style) -> Summary:
         """Return the sentences that say most, in their order; the empty text of nothing."""
+        text = self._extract(owner_id, told, style)
+        if not text and told:  # nothing but questions and the like
+            text = f"{MARK} {shortened(told[0].content, _BEGINNING_CHARS)}"
+        return Summary(redact(text)[0], by_model=False)
+
+    def sentences(self, owner_id: str, told: Sequence[Spoken], style: Style) -> list[str]:
+        """Return those sentences one by one, as they were said; none of nothing."""
+        text = self._extract(owner_id, told, style).removeprefix(MARK)
+        return [" ".join(span.of(text).split()) for span in sentences(text)]
+
+    def _extract(self, owner_id: str, told: Sequence[Spoken], style: Style) -> str:
         among = candidates((each.who, each.content) for each in told)
-        text = extract(
+        return extract(
             among,
             self._vectors(owner_id, among),
             max_sentences=style.max_sentences,
             max_words=style.max_words,
         )
-        if not text and told:  # nothing but questions and the like
-            text = f"{MARK} {shortened(told[0].content, _BEGINNING_CHARS)}"
-        return Summary(redact(text)[0], by_model=False)
 
     def _vectors(self, owner_id: str, among: Sequence[Candidate]) -> NDArray[np.float32] | None:
         if not among or not self._access.profile(owner_id).vectors:

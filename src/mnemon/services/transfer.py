@@ -14,7 +14,7 @@ from mnemon.exchange.records import Chronicle, Document, Ending, Record
 from mnemon.policies import arguments
 from mnemon.policies.kinds import kind_in, with_kept
 from mnemon.policies.trust import is_outranked
-from mnemon.services.base_memory import shown
+from mnemon.services.base_memory import all_shown
 from mnemon.services.drafts import drafted
 from mnemon.services.indexing import Text, in_window, memory_text, message_text, without_key
 from mnemon.services.paging import all_memories
@@ -82,10 +82,9 @@ class Transferring:
                 yield from snapshot.messages(session_id=session.id)
                 if session.ended_at is not None:
                     yield Ending(session.id, session.ended_at)
-            if documents := snapshot.base_memories():
-                said = (shown(snapshot, each) for each in documents)
+            if documents := all_shown(snapshot):
                 yield Document(
-                    tuple((each.content, each.valid_from) for each in said if each.content)
+                    tuple((each.content, each.valid_from) for each in documents if each.content)
                 )
             for memory in reversed(list(all_memories(snapshot, frozenset(State)))):
                 history = snapshot.history(memory.id)

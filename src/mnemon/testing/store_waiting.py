@@ -62,7 +62,9 @@ class WaitingContract:
             assert snapshot.progress("s1") == Progress()
         with said.read("nobody") as snapshot:
             assert snapshot.unsummarised() == []
+            assert snapshot.unsummarised(session_id="s1") == []
             assert snapshot.unsummarised_count() == 0
+            assert snapshot.unsummarised_by_session() == {}
             assert snapshot.unmarked(Mark.INCORPORATED, _FACTS) == []
             assert snapshot.backlog() == Backlog()
             assert snapshot.progress("s1") == Progress()
@@ -264,6 +266,23 @@ class WaitingContract:
             assert tx.unsummarised_count() == 2
         with said.read("alice") as snapshot:
             assert numbers_of(snapshot.unsummarised(1)) == [11]
+
+    def test_what_is_not_summarised_of_one_session_is_told_apart(self, said: Store) -> None:
+        with said.read("alice") as snapshot:
+            assert numbers_of(snapshot.unsummarised(session_id="s1")) == [13, 11]
+            assert numbers_of(snapshot.unsummarised(1, session_id="s2")) == [12]
+            assert snapshot.unsummarised(session_id="s3") == []
+            assert snapshot.unsummarised_by_session() == {"s1": 2, "s2": 2}
+        with _write(said) as tx:
+            tx.summarised(_ids(12), at(60))
+            tx.close_messages(_ids(11), at(60))
+            assert numbers_of(tx.unsummarised(session_id="s1")) == [13]
+            assert numbers_of(tx.unsummarised(session_id="s2")) == [10]
+            tx.summarised(_ids(10), at(60))
+        with said.read("alice") as snapshot:
+            assert snapshot.unsummarised_by_session() == {"s1": 1}
+        with said.read("bob") as snapshot:
+            assert snapshot.unsummarised_by_session() == {"s1": 1}
 
     def test_a_summary_can_be_undone(self, said: Store) -> None:
         with _write(said) as tx:

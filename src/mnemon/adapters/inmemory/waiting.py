@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from mnemon.adapters.inmemory.reads import Records
@@ -32,13 +33,20 @@ class Waiting(Records):
         counts = [work.attempts for said, work in self._standing() if said.id in set(ids)]
         return max(counts, default=0)
 
-    def unsummarised(self, limit: int | None = None) -> list[Message]:
+    def unsummarised(
+        self, limit: int | None = None, *, session_id: str | None = None
+    ) -> list[Message]:
         """See the port."""
-        return [said for said, work in self._standing() if work.summarised_at is None][:limit]
+        found = (said for said, work in self._standing() if work.summarised_at is None)
+        return [said for said in found if session_id in (None, said.session_id)][:limit]
 
     def unsummarised_count(self) -> int:
         """See the port."""
         return len(self.unsummarised())
+
+    def unsummarised_by_session(self) -> dict[str, int]:
+        """See the port."""
+        return dict(Counter(said.session_id for said in self.unsummarised()))
 
     def unmarked(self, mark: Mark, kinds: frozenset[str]) -> list[Memory]:
         """See the port."""

@@ -32,6 +32,16 @@ _UNSUMMARISED_MESSAGES = (
     OPEN_OF.format(source="messages AS m INDEXED BY messages_unsummarised")
     + f" {_UNSUMMARISED} ORDER BY m.number LIMIT ?"
 )
+_UNSUMMARISED_OF_SESSION = (
+    OPEN_OF.format(source="messages AS m INDEXED BY messages_unsummarised")
+    + f" {_UNSUMMARISED} AND m.session = ? ORDER BY m.number LIMIT ?"
+)
+_UNSUMMARISED_BY_SESSION = (
+    "SELECT s.name, w.unsummarised FROM (SELECT m.session, count(*) AS unsummarised"
+    f" FROM messages AS m INDEXED BY messages_unsummarised {_UNSUMMARISED}"
+    " GROUP BY m.session ORDER BY min(m.number)) AS w"
+    " CROSS JOIN sessions AS s ON s.owner_id = ? AND s.number = w.session"
+)
 _WAITING = (
     "SELECT count(*) FROM messages AS m INDEXED BY messages_waiting"
     f" WHERE m.owner_id = ? AND m.marks = ? AND {HAS_MARKS}"
@@ -68,9 +78,14 @@ class Waiting(Records):
         (most,) = self._connection.row(_ATTEMPTS, (apsw.carray(packed), self._owner)) or (None,)
         return most or 0
 
-    def unsummarised(self, limit: int | None = None) -> list[Message]:
+    def unsummarised(
+        self, limit: int | None = None, *, session_id: str | None = None
+    ) -> list[Message]:
         """See the port."""
         most = _NO_LIMIT if limit is None else limit
+        if session_id is not None:
+            values = (self._owner, self.session_number(session_id), most)
+            return self._messages(self._connection.rows(_UNSUMMARISED_OF_SESSION, values))
         return self._messages(self._connection.rows(_UNSUMMARISED_MESSAGES, (self._owner, most)))
 
     def unsummarised_count(self) -> int:
@@ -78,6 +93,11 @@ class Waiting(Records):
         return self._count_of(
             f"SELECT count(*) FROM messages AS m INDEXED BY messages_unsummarised {_UNSUMMARISED}"
         )
+
+    def unsummarised_by_session(self) -> dict[str, int]:
+        """See the port."""
+        rows = self._connection.rows(_UNSUMMARISED_BY_SESSION, (self._owner, self._owner))
+        return {str(name): int(count) for name, count in rows}
 
     def unmarked(self, mark: Mark, kinds: frozenset[str]) -> list[Memory]:
         """See the port."""

@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING
 from mnemon.domain.memories import Memory, Origin, Source, State
 from mnemon.domain.messages import Role
 from mnemon.domain.work import Mark
+from mnemon.policies.echoes import without_context
+from mnemon.prompts.transcripts import MAX_CHARS, Spoken
 from mnemon.services.base_memory import shown
 from mnemon.services.consolidation.staging import Consolidated, Moved
+from mnemon.services.paging import all_memories
+from mnemon.text.normal import content_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,13 +35,15 @@ class Material:
         summaries: The summaries to take up, oldest first.
         facts: The memories that matter most, all of the user's own word.
         words: What the user said that the summaries stand for: nothing else may come in.
+        retired: What memories said that were superseded, in normal form: no note says it.
     """
 
     base: str
     version: int
     summaries: Sequence[Memory]
     facts: Sequence[Memory]
-    words: Sequence[str]
+    words: Sequence[Spoken]
+    retired: frozenset[str] = frozenset()
 
 
 class BaseMemoryRewriting:
@@ -49,42 +55,67 @@ class BaseMemoryRewriting:
         self._access = staging.access
         self._distilling = distilling
 
-    def rewrite(self, owner_id: str, profile: Profile, claim: Claim | None) -> Consolidated | None:
-        """Take up the oldest summaries where many have gathered; None: there are too few."""
+    def rewritten(
+        self, owner_id: str, profile: Profile, claim: Claim | None
+    ) -> Iterator[Consolidated]:
+        """Take up the oldest summaries where many have gathered; yield what was made.
+
+        Of very many some at a time, as many as a prompt holds.
+        """
         rule = profile.condensing
         if rule.summaries is None:
-            return None
-        with self._access.store.read(owner_id) as snapshot:
-            waiting = snapshot.unmarked(Mark.INCORPORATED, frozenset({rule.kind}))
-            taken = waiting[: rule.summaries.taken(len(waiting))]
-            if not taken:
-                return None
-            material = self._material(snapshot, profile, taken)
+            return
+        while True:
+            with self._access.store.read(owner_id) as snapshot:
+                waiting = snapshot.unmarked(Mark.INCORPORATED, frozenset({rule.kind}))
+                taken = _fitting(waiting[: rule.summaries.portion(len(waiting))])
+                if not taken:
+                    return
+                material = self._material(snapshot, profile, taken)
+            yield self._written(owner_id, profile, material, claim)
+
+    def _written(
+        self, owner_id: str, profile: Profile, material: Material, claim: Claim | None
+    ) -> Consolidated:
         made = self._distilling.distilled(owner_id, profile, material)
         with self._access.store.write(owner_id) as tx:
             self._staging.check(tx, claim)
             if not _is_as_read(tx, material):
                 raise Moved
-            now = self._access.clock.now()
-            sources = [Source(each.id, "memory") for each in (*taken, *material.facts)]
+            sources = [Source(each.id, "memory") for each in (*material.summaries, *material.facts)]
             if made.text and made.text != material.base:
-                tx.set_base_memory(made.text, sources=sources, at=now)
-            tx.mark([each.id for each in taken], Mark.INCORPORATED)
+                tx.set_base_memory(made.text, sources=sources, at=self._access.clock.now())
+            tx.mark([each.id for each in material.summaries], Mark.INCORPORATED)
             document = tx.base_memory()
         version = str(document.version) if document else "0"
-        return Consolidated("base memory", version, len(taken), by_model=made.by_model)
+        count = len(material.summaries)
+        return Consolidated("base memory", version, count, by_model=made.by_model)
 
     def _material(
         self, snapshot: Snapshot, profile: Profile, summaries: Sequence[Memory]
     ) -> Material:
         document = snapshot.base_memory()
+        retired = all_memories(snapshot, frozenset({State.SUPERSEDED}))
         return Material(
             base="" if document is None else shown(snapshot, document).content,
             version=0 if document is None else document.version,
             summaries=summaries,
             facts=_most_important(snapshot, profile),
             words=list(_words(snapshot, summaries)),
+            retired=frozenset(content_key(each.content) for each in retired),
         )
+
+
+def _fitting(summaries: Sequence[Memory]) -> list[Memory]:
+    """Return as many of the first summaries as a prompt has room for, one in any case."""
+    taken: list[Memory] = []
+    left = MAX_CHARS
+    for each in summaries:
+        left -= len(each.content)
+        if taken and left < 0:
+            break
+        taken.append(each)
+    return taken
 
 
 def _most_important(snapshot: Snapshot, profile: Profile) -> list[Memory]:
@@ -105,23 +136,21 @@ def _most_important(snapshot: Snapshot, profile: Profile) -> list[Memory]:
     return found
 
 
-def _words(snapshot: Snapshot, summaries: Sequence[Memory]) -> Iterator[str]:
+def _words(snapshot: Snapshot, summaries: Sequence[Memory]) -> Iterator[Spoken]:
     """Yield what the user said of all that summaries stand for."""
     ids = [source.id for each in summaries for source in each.sources if source.of == "message"]
     for message in snapshot.messages(ids=ids):
-        if message.role is Role.USER:
-            yield message.content
+        content = without_context(message.content)
+        if message.role is Role.USER and content.strip():
+            yield Spoken(content, at=message.at)
 
 
 def _is_as_read(tx: Snapshot, material: Material) -> bool:
     document = tx.base_memory()
     version = 0 if document is None else document.version
-    ids = [each.id for each in material.summaries]
-    there = {each.id: each for each in tx.memories(ids)}
-    unmoved = all(
-        each.id in there
-        and there[each.id].state is State.ACTIVE
-        and there[each.id].version == each.version
-        for each in material.summaries
-    )
-    return unmoved and version == material.version
+    read = (*material.summaries, *material.facts)
+    there = {each.id: (each.state, each.version) for each in tx.memories([m.id for m in read])}
+    unmoved = all(there.get(each.id) == (State.ACTIVE, each.version) for each in read)
+    waiting = tx.unmarked(Mark.INCORPORATED, frozenset(each.kind for each in material.summaries))
+    taken = {each.id for each in material.summaries}
+    return unmoved and version == material.version and taken <= {each.id for each in waiting}

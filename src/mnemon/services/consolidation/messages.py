@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mnemon.domain.memories import EPISODE
 from mnemon.domain.messages import Role
 from mnemon.domain.recall import Scope
-from mnemon.domain.work import Progress
+from mnemon.policies.echoes import without_context
 from mnemon.policies.trust import origin_of
 from mnemon.prompts.summary import CASCADE
 from mnemon.prompts.transcripts import spoken
 from mnemon.services.consolidation.staging import Consolidated, Moved, sources_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from mnemon.domain.messages import Message, Session
+    from mnemon.domain.messages import Message
     from mnemon.policies.condensing import Conversations
+    from mnemon.policies.triggers import Cascade
     from mnemon.ports.store import Snapshot, Transaction
     from mnemon.ports.work import Claim
     from mnemon.profiles.model import Profile
@@ -35,7 +36,8 @@ class _Taken:
 
     Attributes:
         messages: All that the summary stands for, in order.
-        told: Those that it is made of: not what tools said, nor what waits for a review.
+        told: Those that it is made of: not what tools said, nor what waits for a review, nor what
+            a prompt of ours brought in.
         session_id: The conversation, where it is of one that has ended.
     """
 
@@ -53,56 +55,75 @@ class MessageSummaries:
         self._access = staging.access
         self._summarising = summarising
 
-    def gathered(self, owner_id: str, profile: Profile, claim: Claim | None) -> Consolidated | None:
-        """Summarise the oldest messages, where so many have no summary; None: they are too few.
-
-        After an import there may be thousands: one summary stands for as many as the threshold.
-        """
+    def gathered(
+        self, owner_id: str, profile: Profile, claim: Claim | None
+    ) -> Iterator[Consolidated]:
+        """Summarise the oldest messages, where so many have no summary; yield what was made."""
         cascade = profile.condensing.messages
-        if cascade is None:
-            return None
-        with self._access.store.read(owner_id) as snapshot:
-            count = min(cascade.taken(snapshot.unsummarised_count()), cascade.threshold)
-            messages = snapshot.unsummarised(count) if count else []
-            taken = _Taken(messages, self._told(snapshot, messages))
-        return self._summarised(owner_id, profile, taken, claim) if messages else None
+        if cascade is not None:
+            yield from self._made(
+                owner_id, profile, claim, lambda snapshot: self._oldest(snapshot, cascade)
+            )
 
-    def ended(self, owner_id: str, profile: Profile, claim: Claim | None) -> Consolidated | None:
-        """Summarise the first conversation that has ended and has none; None: there is none."""
+    def ended(self, owner_id: str, profile: Profile, claim: Claim | None) -> Iterator[Consolidated]:
+        """Summarise conversations that have ended and have none; yield what was made."""
         rule = profile.condensing.conversations
-        if rule is None:
-            return None
-        with self._access.store.read(owner_id) as snapshot:
-            taken = self._ended(snapshot, rule)
-        return None if taken is None else self._summarised(owner_id, profile, taken, claim)
+        if rule is not None:
+            yield from self._made(
+                owner_id, profile, claim, lambda snapshot: self._over(snapshot, rule)
+            )
 
-    def _ended(self, snapshot: Snapshot, rule: Conversations) -> _Taken | None:
+    def _made(
+        self,
+        owner_id: str,
+        profile: Profile,
+        claim: Claim | None,
+        take: Callable[[Snapshot], _Taken | None],
+    ) -> Iterator[Consolidated]:
+        """Summarise what is taken, until nothing is."""
+        while True:
+            with self._access.store.read(owner_id) as snapshot:
+                taken = take(snapshot)
+            if taken is None:
+                return
+            if taken.told:
+                yield self._summarised(owner_id, profile, taken, claim)
+            else:  # results of tools alone
+                with self._access.store.write(owner_id) as tx:
+                    self._mark(tx, taken, claim)
+
+    def _oldest(self, snapshot: Snapshot, cascade: Cascade) -> _Taken | None:
+        count = cascade.portion(snapshot.unsummarised_count())
+        return self._taken(snapshot, snapshot.unsummarised(count)) if count else None
+
+    def _over(self, snapshot: Snapshot, rule: Conversations) -> _Taken | None:
         now = self._access.clock.now()
+        new = snapshot.unsummarised_by_session()
         for session in snapshot.sessions():
-            if session.ended_at is not None or now - session.last_at >= rule.idle:
-                messages = _new_of(snapshot, session)
-                if len(messages) >= rule.least:
-                    return _Taken(messages, self._told(snapshot, messages), session.id)
+            count = rule.taken(new.get(session.id, 0))
+            if count and rule.is_over(session.last_at, session.ended_at, now):
+                messages = snapshot.unsummarised(count, session_id=session.id)
+                return self._taken(snapshot, messages, session.id)
         return None
 
-    def _told(self, snapshot: Snapshot, messages: Sequence[Message]) -> list[Message]:
+    def _taken(
+        self, snapshot: Snapshot, messages: Sequence[Message], session_id: str | None = None
+    ) -> _Taken:
         scope = Scope(
             now=self._access.clock.now(), kinds=frozenset({EPISODE}), include_withheld=False
         )
         numbers = snapshot.numbers([each.id for each in messages], scope)
-        return [
-            message
+        let_through = (
+            replace(message, content=without_context(message.content))
             for message, number in zip(messages, numbers.tolist(), strict=True)
             if number >= 0 and message.role not in _UNSAID
-        ]
+        )
+        told = [message for message in let_through if message.content.strip()]
+        return _Taken(messages, told, session_id)
 
     def _summarised(
         self, owner_id: str, profile: Profile, taken: _Taken, claim: Claim | None
     ) -> Consolidated:
-        if not taken.told:
-            with self._access.store.write(owner_id) as tx:
-                self._mark(tx, taken, claim)
-            return Consolidated("summary", "", len(taken.messages), by_model=False)
         summary = self._summarising.summary(
             owner_id, [spoken(each) for each in taken.told], CASCADE
         )
@@ -124,23 +145,7 @@ class MessageSummaries:
     def _mark(self, tx: Transaction, taken: _Taken, claim: Claim | None) -> None:
         """Mark what was summarised, if nobody else has, and it still says what was read."""
         self._staging.check(tx, claim)
-        ids = [message.id for message in taken.messages]
-        if tx.messages(ids=ids) != list(taken.messages):
+        count = len(taken.messages)
+        if tx.unsummarised(count, session_id=taken.session_id) != list(taken.messages):
             raise Moved
-        now = self._access.clock.now()
-        if taken.session_id is None:
-            if [each.id for each in tx.unsummarised(len(ids))] != ids:
-                raise Moved
-        else:
-            progress = tx.progress(taken.session_id)
-            if progress.consolidated_to >= taken.messages[0].sequence:
-                raise Moved
-            last = taken.messages[-1].sequence
-            tx.set_progress(taken.session_id, Progress(consolidated_to=last, at=now))
-        tx.summarised(ids, now)
-
-
-def _new_of(snapshot: Snapshot, session: Session) -> list[Message]:
-    """Return the messages of a conversation since it was last summarised."""
-    done = snapshot.progress(session.id).consolidated_to
-    return snapshot.messages(session_id=session.id, after=done)
+        tx.summarised([each.id for each in taken.messages], self._access.clock.now())

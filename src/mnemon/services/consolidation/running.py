@@ -28,6 +28,8 @@ _ROUNDS = 3
 
 Stop = Callable[[], bool]
 
+Step = Callable[[str, "Profile", "Claim | None"], "Iterator[Consolidated]"]
+
 _log = logging.getLogger(__name__)
 
 
@@ -70,8 +72,14 @@ class Consolidating:
         """
         self._access.check_enabled()
         profile = self._access.profile(owner_id)
-        for step in (self._gathered, self._ended, self._old_sessions, self._rewritten):
-            yield from self._repeated(step, owner_id, profile, claim, stopped)
+        for step in (
+            self._messages.gathered,
+            self._messages.ended,
+            self._sessions.oldest,
+            self._base_memory.rewritten,
+        ):
+            if not stopped():
+                yield from self._repeated(step, owner_id, profile, claim, stopped)
 
     def undo(self, owner_id: str, id: str) -> Memory:
         """Take back a summary: what it stands for is recalled again; return it, no longer active.
@@ -101,42 +109,20 @@ class Consolidating:
 
     def _repeated(
         self,
-        step: Callable[[str, Profile, Claim | None], list[Consolidated]],
+        step: Step,
         owner_id: str,
         profile: Profile,
         claim: Claim | None,
         stopped: Stop,
     ) -> Iterator[Consolidated]:
-        """Do a step as long as it has something to do."""
-        moved = 0
-        while not stopped() and moved < _ROUNDS:
+        """Do a step as long as it has something to do, anew where others were first."""
+        for _ in range(_ROUNDS):
             try:
-                made = step(owner_id, profile, claim)
+                for made in step(owner_id, profile, claim):
+                    yield made
+                    if stopped():
+                        return
             except Moved:
-                moved += 1
                 continue
-            if not made:
-                return
-            yield from made
-        if moved:
-            _log.info("a consolidation is left for later: others write at the same time")
-
-    def _gathered(self, owner_id: str, profile: Profile, claim: Claim | None) -> list[Consolidated]:
-        return _listed(self._messages.gathered(owner_id, profile, claim))
-
-    def _ended(self, owner_id: str, profile: Profile, claim: Claim | None) -> list[Consolidated]:
-        return _listed(self._messages.ended(owner_id, profile, claim))
-
-    def _old_sessions(
-        self, owner_id: str, profile: Profile, claim: Claim | None
-    ) -> list[Consolidated]:
-        return self._sessions.oldest(owner_id, profile, claim)
-
-    def _rewritten(
-        self, owner_id: str, profile: Profile, claim: Claim | None
-    ) -> list[Consolidated]:
-        return _listed(self._base_memory.rewrite(owner_id, profile, claim))
-
-
-def _listed(made: Consolidated | None) -> list[Consolidated]:
-    return [] if made is None else [made]
+            return
+        _log.info("a consolidation is left for later: others write at the same time")

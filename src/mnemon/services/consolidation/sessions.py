@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,14 +14,37 @@ from mnemon.prompts.transcripts import Spoken
 from mnemon.services.consolidation.staging import Consolidated, Moved, compressed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from mnemon.policies.condensing import Sessions
-    from mnemon.ports.store import Snapshot
+    from mnemon.ports.store import IndexEntry, Snapshot
     from mnemon.ports.work import Claim
     from mnemon.profiles.model import Profile
     from mnemon.services.consolidation.staging import Staging
     from mnemon.services.summarising import Summarising
+
+
+_ROUNDS = 3
+"""How often the summary of a session is made anew whose memories others change."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Staged:
+    """The summary of a session, not written yet.
+
+    Attributes:
+        session_id: The session.
+        sources: What it was made of, as read.
+        memory: The summary.
+        entry: Its index entry.
+        by_model: Whether a model wrote it.
+    """
+
+    session_id: str
+    sources: Sequence[Memory]
+    memory: Memory
+    entry: IndexEntry
+    by_model: bool
 
 
 class SessionSummaries:
@@ -32,18 +56,26 @@ class SessionSummaries:
         self._access = staging.access
         self._summarising = summarising
 
-    def oldest(self, owner_id: str, profile: Profile, claim: Claim | None) -> list[Consolidated]:
-        """Compress the oldest sessions, where there are too many; return what was made."""
+    def oldest(
+        self, owner_id: str, profile: Profile, claim: Claim | None
+    ) -> Iterator[Consolidated]:
+        """Compress the oldest sessions, where there are too many; yield what was made.
+
+        All that are chosen are summarised before the first is written: with one written, the
+        others might be too few to be chosen again after a failure.
+        """
         rule = profile.condensing.sessions
         if rule is None:
-            return []
+            return
         with self._access.store.read(owner_id) as snapshot:
             sessions = self._uncompressed(snapshot, rule)
         started = {name: _began(memories) for name, memories in sessions.items()}
-        return [
-            self._compressed(owner_id, profile, rule, name, sessions[name], claim)
+        staged = [
+            self._staged(owner_id, profile, rule, name, sessions[name])
             for name in rule.chosen(started)
         ]
+        for one in staged:
+            yield self._committed(owner_id, profile, rule, one, claim)
 
     def _uncompressed(self, snapshot: Snapshot, rule: Sessions) -> dict[str, list[Memory]]:
         """Return the memories of each session that are not compressed, where any are."""
@@ -61,15 +93,35 @@ class SessionSummaries:
                 found.setdefault(memory.session_id, []).append(memory)
         return found
 
-    def _compressed(
+    def _committed(
+        self,
+        owner_id: str,
+        profile: Profile,
+        rule: Sessions,
+        staged: _Staged,
+        claim: Claim | None,
+    ) -> Consolidated:
+        """Write a summary; one whose sources have changed meanwhile is made anew."""
+        for _ in range(_ROUNDS):
+            try:
+                return self._written(owner_id, profile, staged, claim)
+            except Moved:
+                with self._access.store.write(owner_id) as tx:
+                    self._staging.check(tx, claim)
+                    left = self._uncompressed(tx, rule).get(staged.session_id)
+                if not left:
+                    raise
+                staged = self._staged(owner_id, profile, rule, staged.session_id, left)
+        raise Moved
+
+    def _staged(
         self,
         owner_id: str,
         profile: Profile,
         rule: Sessions,
         session_id: str,
         memories: Sequence[Memory],
-        claim: Claim | None,
-    ) -> Consolidated:
+    ) -> _Staged:
         told = [Spoken(each.content, at=each.happened_at or each.created_at) for each in memories]
         summary = self._summarising.summary(owner_id, told, SESSION)
         memory, entry = self._staging.memory(
@@ -82,16 +134,22 @@ class SessionSummaries:
             session_id=session_id,
             happened_at=told[-1].at,
         )
+        return _Staged(session_id, memories, memory, entry, by_model=summary.by_model)
+
+    def _written(
+        self, owner_id: str, profile: Profile, staged: _Staged, claim: Claim | None
+    ) -> Consolidated:
+        memory, sources = staged.memory, staged.sources
         with self._access.store.write(owner_id) as tx:
             self._staging.check(tx, claim)
-            there = {each.id: each for each in tx.memories([each.id for each in memories])}
-            for old in memories:
+            there = {each.id: each for each in tx.memories([each.id for each in sources])}
+            for old in sources:
                 now = there.get(old.id)
                 if now is None or not _is_as_read(now, old):
                     raise Moved
                 tx.amend(compressed(now, memory.created_at))
-            self._staging.insert(tx, memory, entry, profile, by_model=summary.by_model)
-        return Consolidated("session", memory.id, len(memories), by_model=summary.by_model)
+            self._staging.insert(tx, memory, staged.entry, profile, by_model=staged.by_model)
+        return Consolidated("session", memory.id, len(sources), by_model=staged.by_model)
 
 
 def _is_as_read(now: Memory, read: Memory) -> bool:
