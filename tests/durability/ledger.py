@@ -13,7 +13,7 @@ from mnemon import Memory, Message, Mnemon
 Stored = dict[str, dict[str, str]]
 """By owner and id, the contents of all that is active: memories and messages."""
 
-_PAGE = 1_000
+PAGE = 1_000
 
 
 class Begun(msgspec.Struct, tag="begun", frozen=True):
@@ -138,10 +138,10 @@ def everything(memory: Mnemon) -> Stored:
 
 def memories(memory: Mnemon, owner: str) -> Iterator[Memory]:
     """Read an owner's active memories."""
-    page = memory.list(owner=owner, limit=_PAGE)
+    page = memory.list(owner=owner, limit=PAGE)
     yield from page.memories
     while page.cursor is not None:
-        page = memory.list(owner=owner, limit=_PAGE, cursor=page.cursor)
+        page = memory.list(owner=owner, limit=PAGE, cursor=page.cursor)
         yield from page.memories
 
 

@@ -22,10 +22,11 @@ def opened(path: Path, key: str) -> Mnemon:
         path: The file.
         key: The file of the master key, or `PLAIN` for a store without encryption.
     """
-    return Mnemon.open(path, embedder=HashingEmbedder(), tokens=WordCounter(), cipher=_ciphers(key))
+    return Mnemon.open(path, embedder=HashingEmbedder(), tokens=WordCounter(), cipher=ciphers(key))
 
 
-def _ciphers(key: str) -> Ciphers:
+def ciphers(key: str) -> Ciphers:
+    """Return what a store is encrypted with; see `opened`."""
     if key == PLAIN:
         return PlainCipher()
     return KeyRingCiphers(KeyRing(Path(f"{key}.ring"), KeyFile(Path(key))))

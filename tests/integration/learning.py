@@ -13,6 +13,7 @@ from mnemon.adapters.chat.openai import OpenAIChat
 from mnemon.adapters.chat.steady import Care, SteadyChat
 from mnemon.config import load
 from mnemon.policies.retrying import Breaking, Retrying
+from mnemon.ports.cipher import Ciphers
 from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
 from mnemon.testing.model_server import ModelServer, Rule
@@ -24,7 +25,11 @@ START = datetime(2026, 1, 10, 9, tzinfo=UTC)
 
 PROFILES = ("facts", "tiers", "standard")
 
-TIMEOUT_S = 0.25
+TIMEOUT_S = 60.0
+"""Longer than any answer takes, on however busy a machine."""
+
+SHORT_TIMEOUT_S = 0.25
+"""Where calls are to run out of time."""
 
 SMALL_CASCADES = {
     "MNEMON_TIERS__SHORT_TERM_THRESHOLD": "12",
@@ -54,9 +59,12 @@ class End:
     base_memory: str
 
 
-def client(server: ModelServer) -> SteadyChat:
-    """Return the client of OpenAI for a scripted model, that waits briefly and never gives up."""
-    model = OpenAIChat("scripted", api_key="key", base_url=server.openai_url, timeout_s=TIMEOUT_S)
+def client(url: str, *, timeout_s: float = TIMEOUT_S, name: str = "key") -> SteadyChat:
+    """Return the client of OpenAI for a scripted model, that waits briefly and never gives up.
+
+    The server knows by the name, which is sent as the key, who asks.
+    """
+    model = OpenAIChat("scripted", api_key=name, base_url=url, timeout_s=timeout_s)
     care = Care(
         retrying=Retrying(most=2, first_pause_s=0.01, longest_pause_s=0.05, total_s=30.0),
         breaking=Breaking(failures=1_000_000),
@@ -71,33 +79,64 @@ def remembering(
     clock: SettableClock,
     store: str | Path = ":memory:",
     *,
+    timeout_s: float = TIMEOUT_S,
     worker: bool = False,
 ) -> Iterator[tuple[Mnemon, ModelServer]]:
     """Open a memory with a scripted model."""
     with (
         ModelServer(rule) as server,
-        Mnemon.open(
+        opened(
             store,
-            profile=profile,
-            embedder=HashingEmbedder(),
-            tokens=WordCounter(),
+            client(server.openai_url, timeout_s=timeout_s),
             clock=clock,
-            config=load(None, SMALL_CASCADES, {}),
-            chat=client(server),
+            profile=profile,
             worker=worker,
         ) as memory,
     ):
         yield memory, server
 
 
+def opened(
+    store: str | Path,
+    chat: SteadyChat,
+    *,
+    clock: SettableClock,
+    profile: str,
+    cipher: Ciphers | None = None,
+    worker: bool = False,
+) -> Mnemon:
+    """Open a memory that learns with a model."""
+    return Mnemon.open(
+        store,
+        profile=profile,
+        embedder=HashingEmbedder(),
+        tokens=WordCounter(),
+        clock=clock,
+        cipher=cipher,
+        config=load(None, SMALL_CASCADES, {}),
+        chat=chat,
+        worker=worker,
+    )
+
+
 def say(memory: Mnemon, clock: SettableClock, script: Sequence[Scripted] | None = None) -> None:
     """Log the sixty exchanges, two minutes apart, in sessions of twenty that end."""
-    own = memory.owner(OWNER)
     for number, exchange in enumerate(load_script() if script is None else script):
-        own.learn(exchange.user, exchange.assistant, session=f"day {number // _SESSION}")
-        clock.advance(timedelta(minutes=2))
-        if number % _SESSION == _SESSION - 1:
-            own.end_session(f"day {number // _SESSION}")
+        say_one(memory, clock, number, exchange)
+
+
+def say_one(memory: Mnemon, clock: SettableClock, number: int, exchange: Scripted) -> None:
+    """Log one of the sixty exchanges; with the last of a session, that ends."""
+    session = f"day {number // _SESSION}"
+    memory.learn(exchange.user, exchange.assistant, owner=OWNER, session=session)
+    clock.advance(timedelta(minutes=2))
+    end_session_after(memory, number + 1)
+
+
+def end_session_after(memory: Mnemon, said: int) -> None:
+    """End the session that ends with so many exchanges, if one does; twice does no harm."""
+    if said and said % _SESSION == 0:
+        memory.end_session(f"day {said // _SESSION - 1}", owner=OWNER)
 
 
 def work_off(memory: Mnemon, clock: SettableClock) -> int:

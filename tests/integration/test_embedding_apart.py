@@ -167,7 +167,7 @@ def test_learning_and_consolidation_ask_their_model_and_embed_apart(
             tokens=WordCounter(),
             clock=looked.clock,
             config=load(None, env, {}),
-            chat=client(server),
+            chat=client(server.openai_url),
             worker=False,
         ) as memory,
     ):

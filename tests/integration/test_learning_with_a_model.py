@@ -10,7 +10,17 @@ from typing import Any
 
 import pytest
 
-from integration.learning import OWNER, PROFILES, START, TIMEOUT_S, End, end, remembering, say
+from integration.learning import (
+    OWNER,
+    PROFILES,
+    SHORT_TIMEOUT_S,
+    START,
+    TIMEOUT_S,
+    End,
+    end,
+    remembering,
+    say,
+)
 from integration.learning import work_off as worked_off
 from mnemon import Mnemon
 from mnemon.domain.memories import Origin, State
@@ -33,8 +43,10 @@ def clock() -> SettableClock:
     return SettableClock(START)
 
 
-def learned(profile: str, rule: Rule, clock: SettableClock) -> tuple[End, int]:
-    with remembering(profile, rule, clock) as (memory, _):
+def learned(
+    profile: str, rule: Rule, clock: SettableClock, *, timeout_s: float = TIMEOUT_S
+) -> tuple[End, int]:
+    with remembering(profile, rule, clock, timeout_s=timeout_s) as (memory, _):
         say(memory, clock)
         failed = worked_off(memory, clock)
         return end(memory), failed
@@ -84,8 +96,8 @@ def test_standard_summarises_each_conversation(undisturbed: dict[str, End]) -> N
 def test_where_a_third_of_the_calls_fail_the_end_is_the_same(
     undisturbed: dict[str, End], clock: SettableClock, profile: str, seed: int
 ) -> None:
-    rule = Unreliable(KnowingModel(), seed=seed, delay_s=2 * TIMEOUT_S)
-    found, _ = learned(profile, rule, clock)
+    rule = Unreliable(KnowingModel(), seed=seed, delay_s=2 * SHORT_TIMEOUT_S)
+    found, _ = learned(profile, rule, clock, timeout_s=SHORT_TIMEOUT_S)
     assert rule.spoiled > 10
     assert found == undisturbed[profile]
 

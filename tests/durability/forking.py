@@ -1,0 +1,109 @@
+"""Running a function of ours in a process that starts quickly, and killing it.
+
+What takes long to load is loaded once, by a process from which each of these is forked; where there
+is no such thing, each loads it anew.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+
+from durability.killing import environment
+
+_IS_QUICK = "forkserver" in multiprocessing.get_all_start_methods()
+_CONTEXT = (
+    multiprocessing.get_context("forkserver") if _IS_QUICK else multiprocessing.get_context("spawn")
+)
+
+_LOOK_S = 0.002
+
+Program = Callable[[bytes, Connection], None]
+"""Takes its orders, and what it tells goes into the connection, a number at a time; 0 first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a process has ended.
+
+    Attributes:
+        told: What it told.
+        killed: Whether it was killed, and had not come to its end by then.
+    """
+
+    told: Sequence[int]
+    killed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A process that has told that it begins."""
+
+    process: BaseProcess
+    telling: Connection
+
+    def told(self) -> Iterator[int]:
+        """Yield what it tells until it ends."""
+        while True:
+            try:
+                yield self.telling.recv()
+            except (EOFError, OSError):  # an OSError: it was killed in the middle of a number
+                return
+
+
+def started(program: Program, orders: bytes) -> Running:
+    """Start a process, and wait until it begins."""
+    _get_ready()
+    ours, theirs = _CONTEXT.Pipe(duplex=False)
+    process = _CONTEXT.Process(target=program, args=(orders, theirs), daemon=True)
+    process.start()
+    theirs.close()
+    assert ours.recv() == 0
+    return Running(process, ours)
+
+
+def killed_at(
+    program: Program, orders: bytes, is_time: Callable[[], bool], after_s: float
+) -> Ended:
+    """Start a process, and kill it with SIGKILL unless it ends before; else it must succeed.
+
+    Args:
+        program: What it runs.
+        orders: What for.
+        is_time: Asked again and again from the beginning of the process; the kill comes after it.
+        after_s: So long after it.
+    """
+    running = started(program, orders)
+    process = running.process
+    while process.is_alive() and not is_time():
+        time.sleep(_LOOK_S)
+    process.join(after_s)
+    is_killed = process.is_alive()
+    process.kill()
+    told = list(running.told())
+    process.join()
+    assert is_killed or process.exitcode == 0
+    return Ended(told, is_killed)
+
+
+@cache
+def _get_ready() -> None:
+    """Start the process from which others are forked, where there is such a thing."""
+    if not _IS_QUICK:
+        return
+    from multiprocessing import forkserver
+
+    _CONTEXT.set_forkserver_preload(["durability.learner", "durability.warm"])
+    before = os.environ.get("PYTHONPATH")
+    os.environ |= environment()
+    forkserver.ensure_running()
+    if before is None:
+        del os.environ["PYTHONPATH"]
+    else:
+        os.environ["PYTHONPATH"] = before

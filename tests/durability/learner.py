@@ -1,0 +1,74 @@
+"""The program that is killed while it learns: it does what waits for a model, then ends."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from datetime import datetime
+from multiprocessing.connection import Connection
+
+import msgspec
+
+from durability.opening import ciphers
+from integration.learning import OWNER, client, end_session_after, opened, say_one
+from mnemon import Mnemon
+from mnemon.testing.clock import SettableClock
+from mnemon.testing.script import Scripted, load_script
+
+
+class Orders(msgspec.Struct, frozen=True):
+    """What the program is to do.
+
+    Attributes:
+        path: The store.
+        key: See `opening`.
+        profile: Of the owners.
+        url: Where the model is.
+        now: The time by its clock.
+        name: Told to the model with each call.
+        exchanges: How many of the script it logs, but for those that are logged already, while it
+            learns in the background; 0: it only learns.
+    """
+
+    path: str
+    key: str
+    profile: str
+    url: str
+    now: datetime
+    name: str = "learner"
+    exchanges: int = 0
+
+
+def learn(encoded: bytes, telling: Connection) -> None:
+    """Do as ordered; tell the number of each exchange that is logged."""
+    orders = msgspec.json.decode(encoded, type=Orders)
+    telling.send(0)
+    clock = SettableClock(orders.now)
+    chat = client(orders.url, name=orders.name)
+    with opened(
+        orders.path,
+        chat,
+        clock=clock,
+        profile=orders.profile,
+        cipher=ciphers(orders.key),
+        worker=bool(orders.exchanges),
+    ) as memory:
+        if orders.exchanges:
+            _talk(memory, clock, load_script()[: orders.exchanges], telling)
+        else:
+            memory.work()
+
+
+def _talk(
+    memory: Mnemon, clock: SettableClock, script: Sequence[Scripted], telling: Connection
+) -> None:
+    """Log what is left of a script, tell of each, and wait until it is learned from."""
+    own = memory.owner(OWNER)
+    begin = own.stats().messages // 2
+    end_session_after(memory, begin)
+    for number, exchange in enumerate(script[begin:], begin):
+        say_one(memory, clock, number, exchange)
+        telling.send(number + 1)
+    patience = threading.Event()
+    while begin < len(script) and own.backlog().waiting:
+        patience.wait(0.01)

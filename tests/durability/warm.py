@@ -1,0 +1,36 @@
+"""Loads, when it is imported, all that a process loads that opens a store and learns.
+
+By doing so once: much is loaded only when it is needed. Nothing stays open, and no thread runs on,
+so that processes can be forked from here.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from durability.opening import ciphers
+from integration.learning import START, client, opened, say
+from mnemon.testing.clock import SettableClock
+from mnemon.testing.model_server import ModelServer
+from mnemon.testing.script import KnowingModel, load_script
+
+
+def _learn_once(folder: Path) -> None:
+    clock = SettableClock(START)
+    with (
+        ModelServer(KnowingModel()) as server,
+        opened(
+            folder / "memory.db",
+            client(server.openai_url),
+            clock=clock,
+            profile="standard",
+            cipher=ciphers(str(folder / "key")),
+        ) as memory,
+    ):
+        say(memory, clock, load_script()[:1])
+        memory.work()
+
+
+with tempfile.TemporaryDirectory() as _folder:
+    _learn_once(Path(_folder))
