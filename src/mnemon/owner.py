@@ -530,12 +530,13 @@ class OwnerMemory(Shorthands):
         """Return what is withheld from recall until it is reviewed, in the order it was stored.
 
         That is what tools, documents, imports, assistants and other people said that tries to
-        instruct a model. What the user says so is recalled, as a quotation.
+        instruct a model. What the user says so is recalled, as a quotation. And it is what a model
+        has learned that nothing said supports: of state `unsupported`.
         """
         return self._services.reviewing.waiting(self.owner_id)
 
     def approve(self, id: str) -> Memory | Message:
-        """Let a withheld memory or message be recalled, as a quotation; return it.
+        """Let a withheld memory or message be recalled, an order as a quotation; return it.
 
         Raises:
             NotFound: Nothing with that id waits for a review.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -12,10 +12,19 @@ from mnemon import Mnemon
 from mnemon.adapters.chat.callable import CallableChat
 from mnemon.adapters.chat.metered import Limits, MeteredChats
 from mnemon.adapters.chat.steady import Care, SteadyChat
-from mnemon.errors import LimitReached, ServiceFailed
+from mnemon.config import load
+from mnemon.errors import (
+    InvalidInput,
+    LimitReached,
+    MnemonError,
+    ServiceFailed,
+    StoreReadOnly,
+    StoreUnavailable,
+)
 from mnemon.policies.retrying import Retrying
 from mnemon.ports.chat import ChatModel, Prompt, Reply, Turn
 from mnemon.ports.usage import Prices, Spent, Usage
+from mnemon.services.spending import Spending
 from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
 
@@ -153,3 +162,69 @@ def test_of_several_threads_no_two_take_the_last_call(usage: Usage, clock: Setta
 def test_tokens_have_a_price() -> None:
     assert Prices(input=3.0, output=15.0).cost(Spent(7, 2_000_000, 100_000)) == 7.5
     assert Prices().cost(Spent(7, 2_000_000, 100_000)) == 0
+
+
+def test_limits_bind_an_owner_who_has_nothing_stored(usage: Usage, clock: SettableClock) -> None:
+    chats = metered(Told(), usage, clock, Limits(calls=2))
+    for _ in range(2):
+        chats.of("new").complete(ASKED)
+    with pytest.raises(LimitReached, match="calls_per_hour = 2"):
+        chats.of("new").complete(ASKED)
+    assert usage.since("new", NOON) == {}
+    clock.advance(timedelta(minutes=15))
+    chats.of("new").complete(ASKED)
+
+
+class Unwritable:
+    """A store's counts where nothing can be written."""
+
+    def __init__(self, error: MnemonError) -> None:
+        self.error = error
+
+    def add(self, owner_id: str, purpose: str, spent: Spent, *, at: datetime) -> None:
+        del owner_id, purpose, spent, at
+        raise self.error
+
+    def since(self, owner_id: str, start: datetime) -> Mapping[str, Spent]:
+        del owner_id, start
+        return {}
+
+
+@pytest.mark.parametrize(
+    "error", [StoreReadOnly("memory.db", "its disk is"), StoreUnavailable("the disk is full")]
+)
+def test_where_nothing_can_be_counted_calls_go_on_and_limits_hold(
+    error: MnemonError, clock: SettableClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    chats = metered(Told(), Unwritable(error), clock, Limits(tokens=200))
+    assert chats.of("alice").complete(ASKED).text == "one two"
+    assert list(chats.of("alice").stream(ASKED))[-1] == Reply("one two", 100, 20)
+    with pytest.raises(LimitReached, match="tokens_per_hour = 200"):
+        chats.of("alice").complete(ASKED)
+    assert [record.getMessage() for record in caplog.records] == [
+        f"calls of a language model can't be counted in the store: {error}"
+    ]
+
+
+def test_an_owner_is_told_what_was_spent_and_what_it_cost(clock: SettableClock) -> None:
+    prices = {"MNEMON_CHAT__INPUT_PRICE": "2", "MNEMON_CHAT__OUTPUT_PRICE": "10"}
+    with Mnemon.open(
+        ":memory:",
+        embedder=HashingEmbedder(64),
+        tokens=WordCounter(),
+        clock=clock,
+        config=load(None, prices, {}),
+    ) as engine:
+        alice = engine.owner("alice")
+        alice.remember("Likes tea")
+        assert alice.usage() == Spending(NOON.replace(minute=0), {}, Spent(), 0.0)
+        add = engine._parts.store.usage.add
+        add("alice", "chat", Spent(1, 500_000, 0), at=NOON)
+        add("alice", "chat", Spent(1, 500_000, 100_000), at=NOON - timedelta(hours=1))
+        assert alice.usage().total == Spent(1, 500_000, 0)
+        found = alice.usage(since=NOON - timedelta(hours=3))
+        assert found.by_purpose == {"chat": Spent(2, 1_000_000, 100_000)}
+        assert found.cost == 3.0
+        assert engine.usage(owner="bob").total == Spent()
+        with pytest.raises(InvalidInput, match="time zone"):
+            alice.usage(since=datetime(2026, 5, 1))  # noqa: DTZ001 - that is the fault

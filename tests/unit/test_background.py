@@ -88,3 +88,42 @@ def test_after_closing_nothing_begins() -> None:
     background.wake()
     background.close()
     assert ran.times == 0
+
+
+def test_draining_waits_for_a_look_that_begins_after_it_was_asked_for() -> None:
+    began, goes_on = threading.Event(), threading.Event()
+    looks: list[int] = []
+
+    def work(stopped: Callable[[], bool]) -> tuple[Worked, ...]:
+        del stopped
+        began.set()
+        assert goes_on.wait(PATIENCE_S)
+        looks.append(1)
+        return ()
+
+    background = Background(work)
+    background.wake()
+    assert began.wait(PATIENCE_S)
+    assert not background.drain(0.01)
+    goes_on.set()
+    assert background.drain(PATIENCE_S)
+    assert len(looks) >= 2
+    background.close()
+
+
+def test_draining_waits_for_nothing_where_nothing_was_begun_or_all_is_over() -> None:
+    ran = Ran()
+    background = Background(ran)
+    assert background.drain()
+    assert ran.times == 0
+    background.wake()
+    ran.wait()
+    background.close()
+    assert not background.drain()
+
+
+def test_a_look_that_fails_is_a_look() -> None:
+    background = Background(Ran(StoreUnavailable("locked"), ValueError("odd")))
+    background.wake()
+    assert background.drain(PATIENCE_S)
+    background.close()

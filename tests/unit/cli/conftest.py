@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +20,8 @@ from mnemon.ports.embedder import Embedder
 from mnemon.ports.tokens import TokenCounter
 from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from mnemon.testing.model_server import ModelServer
+from unit.cli.scripted import Model, settings
 
 
 @dataclass(slots=True)
@@ -105,3 +108,19 @@ def mnemon(tmp_path: Path, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("LOGNAME", "tester")
     monkeypatch.setenv("MNEMON_DEBUG", "1")
     return Program(WithoutModel(clock))
+
+
+@pytest.fixture
+def model() -> Model:
+    """What the scripted model answers."""
+    return Model()
+
+
+@pytest.fixture
+def server(model: Model, mnemon: Program, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    """A scripted model, which the program is told of; its store is not encrypted."""
+    del mnemon  # first: it empties the environment
+    with ModelServer(model) as running:
+        for name, value in settings(running).items():
+            monkeypatch.setenv(name, value)
+        yield running

@@ -5,64 +5,17 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from mnemon.testing.model_server import Answer, Asked, ModelServer, cut_off, refused
+from unit.cli.scripted import FACT, Model
+
+pytestmark = pytest.mark.usefixtures("server")
 
 BROKEN = "This goes well until it breaks off somewhere in the middle of it all"
-FACT = "The user lives in Oslo."
-
-
-@dataclass
-class Model:
-    """Answers by what was said last, and finds one fact in what it is shown."""
-
-    answers: dict[str, Any] = field(default_factory=dict)
-    asked: list[Asked] = field(default_factory=list)
-
-    def __call__(self, asked: Asked) -> Any:
-        if not asked.is_stream:
-            return {"facts": list(_facts(asked))}
-        self.asked.append(asked)
-        last = asked.user.splitlines()[-1]
-        answer = self.answers.get(last, f"You said {last}")
-        return answer(asked) if callable(answer) else answer
-
-    @property
-    def told(self) -> list[tuple[str, str]]:
-        """What was said to it last, without the system's words."""
-        return [(turn.role, turn.content) for turn in self.asked[-1].turns[1:]]
-
-
-def _facts(asked: Asked) -> Iterator[dict[str, Any]]:
-    if "I live in Oslo" in asked.user:
-        fact = {"content": FACT, "category": "identity", "importance": 8, "expires_in": ""}
-        yield fact | {"kind": "identity", "happened": None, "from": [1]}
-
-
-@pytest.fixture
-def model() -> Model:
-    return Model()
-
-
-@pytest.fixture(autouse=True)
-def server(model: Model, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
-    with ModelServer(model) as running:
-        settings = {
-            "PROVIDER": "openai",
-            "MODEL": "scripted",
-            "BASE_URL": running.openai_url,
-            "MAX_RETRIES": "0",
-        }
-        for name, value in settings.items():
-            monkeypatch.setenv(f"MNEMON_CHAT__{name}", value)
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-tests")
-        monkeypatch.setenv("MNEMON_ENABLE_ENCRYPTION", "false")
-        yield running
 
 
 @pytest.fixture

@@ -139,7 +139,8 @@ def test_a_second_import_adds_nothing(
     second = mnemon.json("import", format_, file)
     assert (second["messages"], second["memories"]) == (0, 0)
     assert second["already"] >= messages
-    assert mnemon.json("stats") == stats
+    del stats["usage"]  # of the hour that it is
+    assert mnemon.json("stats").items() >= stats.items()
 
 
 def told(content: str, **fields: Any) -> str:

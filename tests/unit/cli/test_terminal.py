@@ -2,12 +2,13 @@
 
 import json
 import unicodedata
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.entrypoints.cli.terminal import escaped_json, one_line, visible
+from mnemon.entrypoints.cli.terminal import VisiblePieces, escaped_json, one_line, visible
 
 ANY_TEXT = st.text(st.characters() | st.sampled_from("\x1b\x9b\x07\r\n\t\u202e\u2066\ufeff\ud800"))
 
@@ -63,3 +64,27 @@ def test_escaped_json_means_the_same(text: str) -> None:
 )
 def test_what_would_act_is_written_out(text: str, expected: str) -> None:
     assert visible(text) == expected
+
+
+@given(text=ANY_TEXT, cuts=st.lists(st.integers(0, 40)))
+def test_a_text_in_pieces_is_shown_as_it_would_be_whole(text: str, cuts: list[int]) -> None:
+    places = [0, *sorted(cuts), len(text)]
+    pieces = VisiblePieces()
+    shown = "".join(pieces.after(text[start:end]) for start, end in pairwise(places))
+    assert shown + pieces.end() == visible(text)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "shown"),
+    [
+        (["a\r", "\nb"], "a\nb"),
+        (["a\r", "b"], "a\\x0db"),
+        (["\x1b", "[2J"], "\\x1b[2J"),
+        (["\ud83d", "\ude00"], "\U0001f600"),
+        (["\ud83d", "x"], "\\ud83dx"),
+        (["end\ud83d"], "end\\ud83d"),
+    ],
+)
+def test_what_a_pieces_end_may_mean_is_held_back(pieces: list[str], shown: str) -> None:
+    told = VisiblePieces()
+    assert "".join(map(told.after, pieces)) + told.end() == shown

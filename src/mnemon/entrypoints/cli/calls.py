@@ -65,8 +65,8 @@ class Call:
 
     @contextmanager
     def memory(self) -> Iterator[OwnerMemory]:
-        """Open the owner's memory, and close it when done."""
-        with self.wiring.engine(self.settings()) as engine:
+        """Open the owner's memory, and close it when done; nothing goes on in the background."""
+        with self.wiring.engine(self.settings(), worker=False) as engine:
             yield engine.owner(self.owner)
 
 

@@ -40,8 +40,14 @@ class Wiring(Protocol):
 
 
 def passing(loaded: Loaded) -> Loaded:
-    """Return the settings for a store that is deleted at the end: its keys would outlive it."""
-    return replace(loaded, settings=replace(loaded.settings, enable_encryption=False))
+    """Return the settings for a store that is deleted at the end.
+
+    Its keys would outlive it, and what a language model has made of it would be paid for nothing.
+    """
+    from mnemon.config.settings import Chat
+
+    plain = replace(loaded.settings, enable_encryption=False, chat=Chat())
+    return replace(loaded, settings=plain)
 
 
 class Configured:

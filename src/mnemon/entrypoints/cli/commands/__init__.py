@@ -30,7 +30,7 @@ COMMANDS: Final = {
     "review": Entry("review", "Look through what is withheld, and approve or reject it."),
     "supersede": Entry("supersede", "Let a memory take the place of another."),
     "history": Entry("history", "Show what has happened to a memory."),
-    "stats": Entry("stats", "Show how much is stored."),
+    "stats": Entry("stats", "Show how much is stored, and what the model was asked."),
     "consolidate": Entry("consolidate", "Summarise what has gathered, or take a summary back."),
     "profile": Entry("profile", "List the profiles, or move an owner to another one."),
     "import": Entry("import_", "Take in conversations from a file of another program."),
@@ -45,7 +45,7 @@ COMMANDS: Final = {
     "cleanup": Entry("cleanup", "Let memories fade that are too weak."),
     "expire": Entry("expire", "Mark memories whose time is up."),
     "retain": Entry("retain", "Remove for good what has long been inactive."),
-    "worker": Entry("worker", "Do scheduled jobs in the background."),
+    "worker": Entry("worker", "Learn in the background, and do scheduled jobs."),
     "eval": Entry("eval_", "Measure how well the right messages are found in a data set."),
     "config": Entry("config", "Show the settings in force, and where they come from."),
 }

@@ -99,7 +99,7 @@ def _stage(call: Call, conversation: DemoConversation) -> Iterator[_Stage]:
         store = None
         if "store" not in call.given:
             store, loaded = Path(folder, "demo.db"), passing(loaded)
-        with call.wiring.engine(loaded, store=store, clock=clock) as engine:
+        with call.wiring.engine(loaded, store=store, clock=clock, worker=False) as engine:
             yield _Stage(engine.owner(owner), clock)
 
 

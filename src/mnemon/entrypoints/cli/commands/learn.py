@@ -28,14 +28,19 @@ mnemon learn "No, it's the 14th" --session planning --at 2026-05-08T13:56
 def run(call: Call, user: str, assistant: str | None, session: str, at: datetime | None) -> None:
     """Take in an exchange: what the USER said, and the ASSISTANT's reply.
 
-    Both are kept word for word, and what the user says of lasting interest becomes memories.
+    Both are kept word for word, and what the user says of lasting interest becomes memories. Where
+    a language model is configured, it is not waited for: `mnemon worker` lets it learn from them.
     """
-    with call.memory() as memory:
+    with call.wiring.engine(call.settings(), worker=False) as engine:
+        memory = engine.owner(call.owner)
         learned = memory.learn(text_argument(user), assistant, session=session, at=at)
+        has_model = engine.chat_model(call.owner) is not None
+        waiting = memory.backlog().waiting if has_model else 0
+    wait = f"\n{counted(waiting, 'message waits', 'messages wait')} for the model: mnemon worker"
     kept = "".join(f"\n  {each.kind}: {one_line(each.content)}" for each in learned.memories)
     call.say(
         f"{counted(len(learned.messages), 'message', 'messages')} logged, "
         f"{counted(len(learned.memories), 'memory', 'memories')} learned"
-        f"{redacted(learned.redactions)}{kept}",
+        f"{redacted(learned.redactions)}{kept}{wait if waiting else ''}",
         learned,
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mnemon.domain.memories import Memory
+from mnemon.domain.memories import Memory, State
 from mnemon.entrypoints.cli.calls import Call, command
 from mnemon.entrypoints.cli.output import console, counted, day, print_json, table
 from mnemon.entrypoints.cli.terminal import one_line
@@ -20,17 +20,20 @@ mnemon review 01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11 --approve
 mnemon review 01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11 --reject
 """
 
-_COLUMNS = ("id", "from", "date", "…text")
+_COLUMNS = ("id", "from", "why", "date", "…text")
+
+_ORDER = "order"
 
 
 @command("review", example=EXAMPLE)
 @click.argument("id", required=False)
-@click.option("--approve", is_flag=True, help="Let ID be recalled, as a quote.")
+@click.option("--approve", is_flag=True, help="Let ID be recalled; an order, as a quote.")
 @click.option("--reject", is_flag=True, help="Forget ID.")
 def run(call: Call, id: str | None, *, approve: bool, reject: bool) -> None:
     """List what is not recalled until it is reviewed, or judge the memory or message ID.
 
-    That is what tools, documents, imports and assistants said that tries to instruct a model.
+    That is what tools, documents, imports and assistants said that tries to instruct a model
+    ("order"), and what a model has learned that nothing said supports ("unsupported").
     """
     if approve + reject != (id is not None):
         raise click.UsageError("Give an id with either --approve or --reject, or nothing.")
@@ -60,9 +63,10 @@ def _list(call: Call) -> None:
     out.print(table(_COLUMNS, [_row(each) for each in waiting], cut=True))
 
 
-def _row(record: Memory | Message) -> tuple[str, str, str, str]:
+def _row(record: Memory | Message) -> tuple[str, str, str, str, str]:
     if isinstance(record, Memory):
         said_by, at = record.origin.value, record.happened_at or record.created_at
-        return record.id, said_by, day(at), one_line(record.content)
+        why = "unsupported" if record.state is State.UNSUPPORTED else _ORDER
+        return record.id, said_by, why, day(at), one_line(record.content)
     said_by = record.speaker or str(record.role)
-    return record.id, said_by, day(record.at), one_line(record.content)
+    return record.id, said_by, _ORDER, day(record.at), one_line(record.content)

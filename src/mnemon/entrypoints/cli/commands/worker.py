@@ -29,7 +29,9 @@ mnemon worker retry --owner alice
 _POLL_S = 5.0
 """How often it looks for work, in seconds: so long an exchange waits. A guess."""
 
-_COLUMNS = ("owner", ">waiting", ">parked", "oldest", "stuck")
+_UNITS = {"learn": "exchange", "consolidate": "step"}
+
+_COLUMNS = ("…owner", ">waiting", ">parked", "oldest", "stuck")
 
 
 @command("worker", example=EXAMPLE)
@@ -58,10 +60,7 @@ def run(call: Call, action: str, *, once: bool, everybody: bool) -> None:
         if action == "status":
             _status(call, engine, owners)
         else:
-            for each in owners:
-                engine.owner(each).retry()
-            told = f"What failed is tried again for {counted(len(owners), 'owner', 'owners')}"
-            call.say(told, {"owners": owners})
+            _retry(call, engine, owners)
 
 
 def _run(call: Call, *, once: bool) -> None:
@@ -96,6 +95,8 @@ def _status(call: Call, engine: Mnemon, owners: list[str]) -> None:
     if call.as_json:
         print_json([{"owner": owner, "backlog": backlog} for owner, backlog in found.items()])
         return
+    if any(each.waiting for each in found.values()) and not any(map(engine.chat_model, owners)):
+        click.echo("mnemon: no language model is configured: what waits, waits for one", err=True)
     rows = [
         (
             owner,
@@ -105,8 +106,22 @@ def _status(call: Call, engine: Mnemon, owners: list[str]) -> None:
             ", ".join(each.stuck),
         )
         for owner, each in found.items()
+        if each.waiting or each.parked or each.stuck
     ]
-    console().print(table(_COLUMNS, rows))
+    console().print(table(_COLUMNS, rows) if rows else "Nothing waits.")
+
+
+def _retry(call: Call, engine: Mnemon, owners: list[str]) -> None:
+    parked = 0
+    for owner in owners:
+        memory = engine.owner(owner)
+        parked += memory.backlog().parked
+        memory.retry()
+    were = f"{counted(parked, 'message was', 'messages were')} parked" if parked else ""
+    call.say(
+        f"What failed is tried again: {were or 'nothing was parked'}",
+        {"owners": owners, "parked": parked},
+    )
 
 
 def _stopping() -> threading.Event:
@@ -131,7 +146,8 @@ def _told(done: Done | Worked) -> str:
 
     if isinstance(done, Worked):
         failed = f", {done.failed} failed" if done.failed else ""
-        return f"{done.work}: {done.owner_id}, {done.done} done{failed}"
+        one = _UNITS[done.work]
+        return f"{done.work}: {counted(done.done, one, f'{one}s')} of {done.owner_id}{failed}"
     left = "" if done.finished else ", not finished"
     changed = counted(done.changed, "record", "records")
     return f"{done.job}: {changed} of {counted(done.owners, 'owner', 'owners')} changed{left}"
