@@ -25,7 +25,7 @@ _CONTEXT = (
 _LOOK_S = 0.002
 
 Program = Callable[[bytes, Connection], None]
-"""Takes its orders, and what it tells goes into the connection, a number at a time; 0 first."""
+"""Takes its orders, and tells numbers by the connection: 0 first, when it begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Running:
 def started(program: Program, orders: bytes) -> Running:
     """Start a process, and wait until it begins."""
     _get_ready()
-    ours, theirs = _CONTEXT.Pipe(duplex=False)
+    ours, theirs = _CONTEXT.Pipe()
     process = _CONTEXT.Process(target=program, args=(orders, theirs), daemon=True)
     process.start()
     theirs.close()

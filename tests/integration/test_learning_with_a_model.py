@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from datetime import timedelta
-from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -248,31 +247,6 @@ def test_with_no_model_nothing_waits(clock: SettableClock) -> None:
         clock.advance(timedelta(hours=1))
         assert memory.backlog(owner=OWNER).waiting == 0
         assert memory.work() == ()
-
-
-def test_nothing_is_locked_while_a_model_is_asked(tmp_path: Path, clock: SettableClock) -> None:
-    began, go_on = threading.Event(), threading.Event()
-    model = KnowingModel()
-
-    def slow(asked: Asked) -> Any:
-        began.set()
-        go_on.wait(30)
-        return model(asked)
-
-    store = tmp_path / "memory.db"
-    with remembering("facts", slow, clock, store, worker=True) as (memory, _):
-        exchange = load_script()[0]
-        memory.learn(exchange.user, exchange.assistant, owner=OWNER)
-        assert began.wait(10)
-        with Mnemon.open(
-            store,
-            embedder=HashingEmbedder(),
-            tokens=WordCounter(),
-            clock=clock,
-            config=None,
-        ) as other:
-            other.remember("Written meanwhile", kind="contextual", owner=OWNER)
-        go_on.set()
 
 
 @pytest.mark.parametrize("profile", ["standard", "companion", "chunks"])

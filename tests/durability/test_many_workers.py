@@ -1,0 +1,164 @@
+"""Several processes learn from one store at once: all of it once, each owner's in order."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import Counter, defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from durability.deeds import deeds, unlearned
+from durability.forking import started
+from durability.learner import Orders, learn
+from durability.opening import PLAIN, ciphers
+from integration.learning import OWNER, START, client, end, opened, say, work_off
+from mnemon import Mnemon
+from mnemon.domain.memories import State
+from mnemon.services.working import LEASE_S
+from mnemon.testing.clock import SettableClock
+from mnemon.testing.model_server import Asked, ModelServer, Rule
+from mnemon.testing.script import KnowingModel, load_script
+
+_PROCESSES = 3
+_OWNERS = [f"owner {number:02}" for number in range(20)]
+_EXCHANGES = 3
+_SAID = re.compile(r"Box (\d+) of (owner \d\d) holds lamps\.")
+_PATIENCE_S = 60.0
+
+
+class BoxModel:
+    """Takes the one fact from what is said of a box.
+
+    The first calls wait for each other, so that all processes are known to work at the same time.
+    """
+
+    def __init__(self) -> None:
+        self._all_ask = threading.Barrier(_PROCESSES)
+        self._lock = threading.Lock()
+        self._known: set[str] = set()
+        self.asked: Counter[tuple[str, int]] = Counter()
+        self.owners_of: defaultdict[str, set[str]] = defaultdict(set)
+
+    def __call__(self, asked: Asked) -> Any:
+        if '"operation"' in asked.system:  # one box is near to another
+            return {"reasoning": "another box", "operation": "ADD", "content": ""}
+        found = _SAID.search(asked.user)
+        assert found is not None
+        with self._lock:
+            self.asked[found[2], int(found[1])] += 1
+            self.owners_of[asked.key].add(found[2])
+            is_first = asked.key not in self._known
+            self._known.add(asked.key)
+        if is_first:
+            self._all_ask.wait(_PATIENCE_S)
+        kind = {"category": "project", "importance": 5, "expires_in": "", "from": [1]}
+        return {"facts": [{"content": found[0], **kind}]}
+
+
+def store_for(path: Path, url: str, profile: str, clock: SettableClock) -> Mnemon:
+    return opened(path, client(url), clock=clock, profile=profile, cipher=ciphers(PLAIN))
+
+
+def talk(memory: Mnemon, owner: str) -> None:
+    for number in range(_EXCHANGES):
+        memory.learn(f"Box {number} of {owner} holds lamps.", "Noted.", owner=owner)
+
+
+def learn_at_once(path: Path, url: str, clock: SettableClock) -> None:
+    """Let processes learn until nothing waits."""
+    running = [
+        started(
+            learn,
+            msgspec.json.encode(
+                Orders(str(path), PLAIN, "facts", url, clock.now(), name=f"worker {number}")
+            ),
+        )
+        for number in range(_PROCESSES)
+    ]
+    for each in running:
+        with closing(each.telling):
+            each.process.join(_PATIENCE_S)
+        assert each.process.exitcode == 0
+
+
+def test_three_processes_learn_everything_once_and_in_order(tmp_path: Path) -> None:
+    path, clock, model = tmp_path / "memory.db", SettableClock(START), BoxModel()
+    with ModelServer(model) as server:
+        with store_for(path, server.openai_url, "facts", clock) as memory:
+            for owner in _OWNERS:
+                talk(memory, owner)
+        clock.advance(timedelta(hours=1))
+        learn_at_once(path, server.openai_url, clock)
+    said = {(owner, number) for owner in _OWNERS for number in range(_EXCHANGES)}
+    assert model.asked == Counter(said)
+    assert set().union(*model.owners_of.values()) == set(_OWNERS)
+    assert sum(map(len, model.owners_of.values())) == len(_OWNERS)
+    assert len(model.owners_of) == _PROCESSES
+    assert unlearned(path) == 0
+    with store_for(path, "http://127.0.0.1:9", "facts", clock) as memory:
+        for owner in _OWNERS:
+            assert told_in_order(memory, owner) == list(range(_EXCHANGES))
+            assert sum("remembered" in each for each in deeds(memory, owner)) == _EXCHANGES
+
+
+def told_in_order(memory: Mnemon, owner: str) -> list[int]:
+    """Return the numbers of the boxes that are remembered, in the order that it was written."""
+    with memory._parts.store.read(owner) as snapshot:
+        vitals = snapshot.vitals(states=frozenset({State.ACTIVE}))
+        known = sorted(zip(vitals.number.tolist(), vitals.id, strict=True))
+        memories = snapshot.memories([id_ for _, id_ in known])
+    found = {each.id: _SAID.search(each.content) for each in memories}
+    return [int(match[1]) for _, id_ in known if (match := found.get(id_))]
+
+
+class HeldOnce:
+    """Answers as another does, but the first call that says so only when it is let go."""
+
+    def __init__(self, rule: Rule, name: str) -> None:
+        self._rule = rule
+        self._name = name
+        self.began, self.go_on = threading.Event(), threading.Event()
+
+    def __call__(self, asked: Asked) -> Any:
+        if asked.key == self._name:
+            self.began.set()
+            self.go_on.wait(_PATIENCE_S)
+        return self._rule(asked)
+
+
+@pytest.mark.parametrize("profile", ["facts", "tiers"])
+def test_a_worker_that_was_taken_over_writes_nothing(tmp_path: Path, profile: str) -> None:
+    path, script = tmp_path / "memory.db", load_script()[:12]
+    late, clock = SettableClock(START), SettableClock(START)
+    model = HeldOnce(KnowingModel(), "slow")
+    with ModelServer(model) as server:
+        url = server.openai_url
+
+        def store(name: str, of: SettableClock) -> Mnemon:
+            chat = client(url, name=name)
+            return opened(path, chat, clock=of, profile=profile, cipher=ciphers(PLAIN))
+
+        with store("quick", clock) as memory:
+            say(memory, clock, script)
+        late.advance(clock.now() - late.now())
+        clock.advance(timedelta(seconds=LEASE_S))
+        with (
+            store("slow", late) as slow,
+            store("quick", clock) as quick,
+            ThreadPoolExecutor(1) as apart,
+        ):
+            working = apart.submit(slow.work)
+            assert model.began.wait(_PATIENCE_S)
+            work_off(quick, clock)
+            found = end(quick), deeds(quick, OWNER)
+            model.go_on.set()
+            assert working.result(_PATIENCE_S) == ()
+            assert (end(quick), deeds(quick, OWNER)) == found
+            assert quick.verify().findings == ()
