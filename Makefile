@@ -18,7 +18,7 @@ MINILM_SOURCES := $(shell find $(MINILM) -type f \( -name '*.py' -o -name '*.tom
 say = @echo "mnemon: $(1)" >&2
 
 .DEFAULT_GOAL := help
-.PHONY: help dev demo test cover soak check fix doors wheel lock clean distclean
+.PHONY: help dev demo test cover soak check fix doors injection wheel lock clean distclean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -59,6 +59,9 @@ fix: $(VENV)/.ready ## apply what ruff can fix and format
 
 doors: $(VENV)/.ready ## write src/mnemon/doors.py, after a change of OwnerMemory
 	@$(BIN)/python tools/doors.py
+
+injection: $(VENV)/.ready ## bring in every hostile text, print what broke a rule
+	@PYTHONPATH=tests $(BIN)/python -m integration.injection $(ARGS)
 
 bench-%: $(VENV)/.ready ## run benchmarks/NAME.py, e.g. make bench-speed ARGS="--memories 1000"
 	@test -f benchmarks/$*.py || { echo "There is no benchmarks/$*.py." >&2; exit 1; }

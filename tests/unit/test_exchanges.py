@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemon.domain.memories import Origin
 from mnemon.domain.messages import Message, Role
 from mnemon.policies.exchanges import ExchangesLearned, exchange, grouped, shortened
 from mnemon.policies.importance import companion_kind
@@ -32,7 +33,7 @@ def made(*messages: Message) -> list[Made]:
 
 def test_a_message_and_its_reply_are_one_memory_of_both() -> None:
     (one,) = made(user("What time is it?"), assistant("3:00 PM"))
-    assert one == Made("Q: What time is it?\nA: 3:00 PM", (0, 1), "context", 0.3)
+    assert one == Made("Q: What time is it?\nA: 3:00 PM", (0, 1), "context", 0.3, Origin.ASSISTANT)
 
 
 def test_a_message_without_a_reply_is_a_memory_of_its_own() -> None:

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 from mnemon.domain.memories import State
 from mnemon.errors import InvalidInput
+from mnemon.policies.evidence import sources
 from mnemon.policies.merging import Ask, Discard, Insert, Operation, Replace, Rewrite
+from mnemon.policies.support import supported_by
 from mnemon.text.cleaning import clean
+from mnemon.text.injection import is_suspicious
 from mnemon.text.screening import contains_secrets
 
 if TYPE_CHECKING:
@@ -55,13 +58,15 @@ class TwoThresholds:
     def settle(self, candidate: Candidate, asked: Memory, verdict: Verdict) -> Decision:
         """Return what the arbitrator's answer comes to.
 
-        A merged text that can't be kept, for it is too long or holds a secret, keeps both
-        memories as they are.
+        A merged text that can't be kept, for it is too long, holds a secret, or says what neither
+        of the two does, keeps both memories as they are.
         """
         match verdict.operation:
             case Operation.UPDATE:
                 text = self._merged(verdict.content or candidate.content)
-                return Insert() if text is None else _updated(candidate, asked, text)
+                if text is None or not _is_told(text, (asked.content, candidate.content)):
+                    return Insert()
+                return _updated(candidate, asked, text)
             case Operation.DELETE:
                 return Replace(asked.id)
             case Operation.NOOP if asked.state is State.ACTIVE:
@@ -79,6 +84,11 @@ class TwoThresholds:
             return None
         is_kept = len(text.encode()) <= self.max_bytes and not contains_secrets(text)
         return text if is_kept else None
+
+
+def _is_told(text: str, both: Sequence[str]) -> bool:
+    """Tell whether a merged text says nothing beyond what two memories say."""
+    return text in both or (not is_suspicious(text) and bool(supported_by(text, sources(both))))
 
 
 def _same(candidate: Candidate, same: Sequence[Memory]) -> Memory | None:

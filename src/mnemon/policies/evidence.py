@@ -15,7 +15,7 @@ from mnemon.text.stances import NO, YES, Clause, clauses
 from mnemon.text.wordings import content_terms, counted_terms, implied_terms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from datetime import date
 
     from mnemon.text.dates import Days
@@ -25,6 +25,9 @@ WORD = re.compile(r"[^\W\d_][\w'’-]*")
 
 _POSSESSIVE = re.compile(r"['’]s?$")
 _OWNED = re.compile(r"\b(?:my|our|his|her|their|your)\s+([^\W\d_]+)", re.IGNORECASE)
+_THE_USER = re.compile(
+    r"\b(?:the|der|die|den|dem|des)\s+(?:user|(?:be)?nutzer(?:in)?)s?\b(?!\s+(?:id|name|interface))"
+)
 _REST_WORDS = 4
 """A denial of so few words is the rest of what stands before it: "but not coffee". A guess."""
 
@@ -86,7 +89,10 @@ class Sources:
 
 
 def sources(
-    texts: Sequence[str], said_on: Sequence[date | None] = (), names: Iterable[str] = ()
+    texts: Sequence[str],
+    said_on: Sequence[date | None] = (),
+    names: Iterable[str] = (),
+    own: Collection[int] = (),
 ) -> Sources:
     """Return texts as `supported_by` looks at them.
 
@@ -95,10 +101,13 @@ def sources(
         said_on: The day each was said, where it is known, to tell what "yesterday" means; empty:
             none is known.
         names: Of the owner: in a fact they stand for the user, and need not stand in a text.
+        own: The places of texts that the user speaks. Nobody calls themselves "the user" there:
+            a sentence with these words is a quotation, or of somebody else, and no evidence.
     """
     days = said_on or [None] * len(texts)
     read = [
-        _read(place, text, day) for place, (text, day) in enumerate(zip(texts, days, strict=True))
+        _read(place, text, day, is_own=place in own)
+        for place, (text, day) in enumerate(zip(texts, days, strict=True))
     ]
     years = {one.first.year for found in read for sentence in found for one in sentence.days}
     return Sources(
@@ -121,11 +130,12 @@ def bare(word: str) -> str:
     return fold(_POSSESSIVE.sub("", word))
 
 
-def _read(place: int, text: str, day: date | None) -> list[Sentence]:
+def _read(place: int, text: str, day: date | None, *, is_own: bool) -> list[Sentence]:
     days = dates_meant(text, day) if day else _days_named(text)
     return [
         Sentence((place,), _said_in(found), days, asks=any(one.asks for one in found))
         for found in clauses(text)
+        if not (is_own and any(_THE_USER.search(fold(one.text)) for one in found))
     ]
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mnemon.domain.memories import Origin
 from mnemon.domain.messages import Message, Role
 from mnemon.policies.learning import Made
+from mnemon.policies.trust import OWN_KINDS, origins_in
 from mnemon.text.sentences import sentences
 
 if TYPE_CHECKING:
@@ -43,12 +44,18 @@ class ExchangesLearned:
         return [self._made(messages, places) for places in _exchanges(messages)]
 
     def _made(self, messages: Sequence[Message], places: tuple[int, ...]) -> Made:
+        kind = self.judging.kind(messages[places[0]].content, Origin.USER)
+        if kind in OWN_KINDS:
+            places = places[:1]
         said, *reply = (messages[place].content for place in places)
+        spoken = messages[places[0] : places[-1] + 1]
+        *_, origin = origins_in(each.role for each in spoken)
         return Made(
             content=exchange(said, *reply, max_chars=self.max_chars),
             places=places,
-            kind=self.judging.kind(said, Origin.USER),
+            kind=kind,
             importance=self.judging.importance(said),
+            origin=origin,
         )
 
 
@@ -59,7 +66,7 @@ def _exchanges(messages: Sequence[Message]) -> Iterator[tuple[int, ...]]:
     while it still asks its tools answers nothing.
     """
     for place, message in enumerate(messages):
-        if message.role is Role.USER:
+        if message.role is Role.USER and message.content.strip():
             reply = _reply(messages, place)
             yield (place,) if reply is None else (place, reply)
 
@@ -70,7 +77,8 @@ def _reply(messages: Sequence[Message], asked: int) -> int | None:
         role = messages[place].role
         if role is not None and role.is_person:
             break
-        reply = place if role is Role.ASSISTANT else reply
+        is_said = role is Role.ASSISTANT and messages[place].content.strip()
+        reply = place if is_said else reply
     return reply
 
 

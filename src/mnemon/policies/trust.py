@@ -9,7 +9,7 @@ from mnemon.domain.memories import Memory, Origin
 from mnemon.domain.messages import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -58,6 +58,21 @@ def origin_of(role: Role | None) -> Origin:
     user.
     """
     return _BY_ROLE.get(role, Origin.DOCUMENT)
+
+
+def origins_in(roles: Iterable[Role | None]) -> list[Origin]:
+    """Return the origin of what is said in an exchange, in order, by who says it.
+
+    An assistant who has heard tools or other people there may only repeat them, in whatever words:
+    it counts as the least trusted of them from then on.
+    """
+    said, assistant = [], Origin.ASSISTANT
+    for role in roles:
+        origin = origin_of(role)
+        if origin in _OUTSIDE and role is not Role.SYSTEM:
+            assistant = least_trusted(assistant, origin)
+        said.append(assistant if role is Role.ASSISTANT else origin)
+    return said
 
 
 def may_hold(origin: Origin, kind: str) -> bool:

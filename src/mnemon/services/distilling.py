@@ -100,9 +100,10 @@ class Distilling:
 def _told(material: Material, owner_id: str) -> Sources:
     """Return what a note may rest on."""
     facts = [Spoken(each.content, at=each.happened_at) for each in material.facts]
-    told = [each for each in (Spoken(material.base), *material.words, *facts) if each.content]
+    told = [each for each in (Spoken(material.base), *facts, *material.words) if each.content]
     days = [None if each.at is None else each.at.date() for each in told]
-    return sources([each.content for each in told], days, [owner_id])
+    own = range(len(told) - len(material.words), len(told))
+    return sources([each.content for each in told], days, [owner_id], own)
 
 
 def _keeps(material: Material, notes: Mapping[str, Sequence[str]]) -> bool:

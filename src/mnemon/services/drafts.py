@@ -28,6 +28,8 @@ class Draft:
         expires_at: When it ends, where that was said; the profile's default comes later.
         sources: What it was made from.
         redactions: How many secrets were taken out of the content.
+        alters: Whether it may change or replace what is known. Not so what rests on a text that
+            tries to instruct a model: somebody else may have written it.
     """
 
     content: str
@@ -42,6 +44,7 @@ class Draft:
     origin: Origin = Origin.USER
     sources: tuple[Source, ...] = ()
     redactions: int = 0
+    alters: bool = True
 
     @property
     def weight(self) -> float:

@@ -14,15 +14,17 @@ from mnemon.errors import InvalidInput
 from mnemon.policies.echoes import is_echo, without_context
 from mnemon.policies.evidence import sources
 from mnemon.policies.exchanges import grouped
-from mnemon.policies.support import needed
-from mnemon.policies.trust import kind_for, may_hold, origin_of
+from mnemon.policies.support import needed, supported_by
+from mnemon.policies.trust import kind_for, least_trusted, may_hold, origin_of, origins_in
 from mnemon.prompts.extraction import Fact, extraction, read_facts
 from mnemon.prompts.transcripts import spoken
 from mnemon.services.asking import answered, nonce
 from mnemon.services.drafts import Draft, end_of, judged
+from mnemon.services.heard import heard_before
 from mnemon.services.indexing import memory_text
 from mnemon.services.planning import Order
 from mnemon.services.vitality import aged
+from mnemon.text.injection import is_suspicious
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -153,14 +155,27 @@ class Extracting:
     ) -> list[tuple[Draft, bool]]:
         """Return the memories that facts make, each with whether its sources support it."""
         read = extracted.read
-        origins = [origin_of(message.role) for message in read]
+        origin_by_id = dict(
+            zip(
+                (each.id for each in extracted.exchange),
+                origins_in(each.role for each in extracted.exchange),
+                strict=True,
+            )
+        )
+        origins = [origin_by_id[each.id] for each in read]
         days = [None if message.at is None else message.at.date() for message in read]
-        told = sources([message.content for message in read], days, [owner_id])
+        own = [place for place, message in enumerate(read) if message.role is Role.USER]
+        told = sources([message.content for message in read], days, [owner_id], own)
+        with self._access.store.read(owner_id) as snapshot:
+            before = heard_before(snapshot, extracted.exchange[0])
         made = []
         for fact in extracted.facts:
             found = needed(fact.content, told, origins)
             resting = read if found is None else [read[place] for place in found.places]
-            origin = Origin.ASSISTANT if found is None else found.origin
+            # What nobody said was made up by the model: no better than the worst it has read.
+            origin = least_trusted(Origin.ASSISTANT, *origins) if found is None else found.origin
+            if origin is Origin.ASSISTANT:
+                origin = least_trusted(origin, *_repeated(fact.content, before))
             try:
                 draft = _draft(fact, resting, origin, profile, now)
             except InvalidInput as error:
@@ -209,11 +224,17 @@ class Extracting:
                 state=State.UNSUPPORTED,
                 session_id=draft.session_id,
                 sources=draft.sources,
-                origin=Origin.ASSISTANT,
+                origin=draft.origin,
             )
             for draft in drafts
         ]
         return list(zip(aged(profile, made, now), entries, strict=True))
+
+
+def _repeated(fact: str, said: Sequence[Message]) -> list[Origin]:
+    """Return the origins of those of several messages that say a fact."""
+    told = sources([message.content for message in said])
+    return [origin_of(said[place].role) for place in supported_by(fact, told)]
 
 
 def _draft(
@@ -237,6 +258,7 @@ def _draft(
         session_id=sources[0].session_id,
         origin=origin,
         sources=tuple(Source(each.id, "message", each.external_id) for each in sources),
+        alters=not any(is_suspicious(each.content) for each in sources),
     )
     return judged(draft, profile)
 

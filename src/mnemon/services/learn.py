@@ -11,12 +11,13 @@ from mnemon.errors import InvalidInput
 from mnemon.policies import arguments
 from mnemon.policies.echoes import without_context
 from mnemon.policies.learning import Made
-from mnemon.policies.trust import origin_of
+from mnemon.policies.trust import origins_in
 from mnemon.services.drafts import Draft, judged
 from mnemon.services.indexing import Text, in_window, message_text
 from mnemon.services.planning import Order
 from mnemon.services.screening import screened_name
 from mnemon.text.cleaning import clean
+from mnemon.text.injection import is_suspicious
 from mnemon.text.screening import redact, redact_lines
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ class Learning:
     ) -> list[list[Draft]]:
         """Return the memories that each message makes; what several make, by the first."""
         drafts: list[list[Draft]] = [[] for _ in messages]
-        places = [place for place, each in enumerate(messages) if self._typed and _tells(each)]
+        places = [place for place, each in enumerate(messages) if self._typed and each.learn]
         said = [replace(messages[place], content=_told(messages[place])) for place in places]
         for made in self._made(said, owner_id, profile) if said else ():
             sources = [said[place] for place in made.places]
@@ -178,6 +179,7 @@ class Learning:
                 session_id=sources[0].session_id,
                 origin=made.origin,
                 sources=tuple(Source(each.id, "message", each.external_id) for each in sources),
+                alters=not any(is_suspicious(each.content) for each in sources),
             )
             drafts[places[made.places[0]]].append(judged(draft, profile))
         return drafts
@@ -190,7 +192,8 @@ class Learning:
             for place, message in enumerate(messages)
             for chunk in self._weighing.chunks([message.content], profile)
         ]
-        origins = [origin_of(messages[place].role) for place, _ in parts]
+        by_place = origins_in(message.role for message in messages)
+        origins = [by_place[place] for place, _ in parts]
         centre = self._weighing.centre(owner_id, profile)
         chunks = [chunk for _, chunk in parts]
         weighed = self._weighing.judged(owner_id, chunks, origins, profile, centre=centre)
@@ -292,10 +295,6 @@ def _role(role: Role | None, speaker: str | None, owner_id: str, field: str) -> 
 def _told(message: Message) -> str:
     """Return what a message says itself, without what a prompt of ours brought into it."""
     return without_context(message.content)
-
-
-def _tells(message: Message) -> bool:
-    return message.learn and bool(_told(message).strip())
 
 
 def _external_ids(messages: Sequence[Message]) -> list[str]:

@@ -165,7 +165,7 @@ class Planning:
             decision = self._arbitrated(candidate, entry)
         if isinstance(decision, Ask):
             decision = self._answered(candidate, nearest)
-        if isinstance(decision, Rewrite | Replace) and self._outranked(draft, decision.id):
+        if isinstance(decision, Rewrite | Replace | Discard) and not self._may(decision, draft):
             known = (one.id for one in same if one.state is State.ACTIVE)
             return Restate(decision.id) if decision.id in known else Insert()
         return decision
@@ -192,6 +192,25 @@ class Planning:
         ways = arbiter.ways(candidate)
         rivals = self._around.rivals(ways) if ways else []
         return arbiter.decide(candidate, rivals) if rivals else Insert()
+
+    def _may(self, decision: Rewrite | Replace | Discard, draft: Draft) -> bool:
+        """Tell whether a draft may do to what is known what was decided.
+
+        Nothing gives way to what is believed less; nor are words of the one kind mixed with those
+        of the other, for they would all be believed as little. What tries to instruct a model, or
+        rests on what does, changes nothing.
+        """
+        if isinstance(decision, Discard):
+            return not is_outranked(self._around.memory(decision.id).origin, by=draft.origin)
+        others = decision.others if isinstance(decision, Replace) else ()
+        if any(self._outranked(draft, id_) for id_ in (decision.id, *others)):
+            return False
+        if isinstance(decision, Rewrite) and decision.content != draft.content:
+            known = self._around.memory(decision.id)
+            if is_outranked(known.origin, by=draft.origin):
+                return False
+        entry = self._entry(draft.content, draft.kind, draft.key)
+        return draft.alters and not entry.features.traits & Trait.SUSPICIOUS
 
     def _outranked(self, draft: Draft, id_: str) -> bool:
         """Tell whether what is known is believed more than what would take its place."""

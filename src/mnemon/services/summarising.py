@@ -16,6 +16,7 @@ from mnemon.prompts.summary import read_summary, summary
 from mnemon.prompts.transcripts import MAX_CHARS, Spoken
 from mnemon.services.asking import answered, nonce
 from mnemon.services.indexing import Text
+from mnemon.text.injection import is_suspicious
 from mnemon.text.screening import redact
 from mnemon.text.sentences import sentences
 
@@ -71,9 +72,9 @@ class Summarising:
     def summary(self, owner_id: str, told: Sequence[Spoken], style: Style) -> Summary:
         """Return a summary of what was told, in order.
 
-        A model's is taken where it neither loses nor adds too much; if not, and where there is no
-        model, it is made of the sentences that say most. Of more than a prompt has room for, it is
-        the summary of the summaries of its parts.
+        A model's is taken where it neither loses nor adds too much, and gives no orders; if not,
+        and where there is no model, it is made of the sentences that say most. Of more than a
+        prompt has room for, it is the summary of the summaries of its parts.
 
         Raises:
             ServiceFailed: The model failed.
@@ -103,9 +104,10 @@ class Summarising:
         for _ in range(TRIES):
             said = answered(model, summary(style, given, nonce()), read_summary)
             found = _checked(said, told, style, owner_id)
-            if found.is_faithful:
+            if found.is_faithful and not is_suspicious(said):
                 return Summary(redact(said)[0], by_model=True)
-            _log.info("a summary was not taken: %s", ", ".join(found.problems))
+            problems = found.problems or ("gives orders",)
+            _log.info("a summary was not taken: %s", ", ".join(problems))
         return self.extracted(owner_id, told, style)
 
     def extracted(self, owner_id: str, told: Sequence[Spoken], style: Style) -> Summary:

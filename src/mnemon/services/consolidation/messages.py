@@ -9,14 +9,16 @@ from mnemon.domain.memories import EPISODE
 from mnemon.domain.messages import Role
 from mnemon.domain.recall import Scope
 from mnemon.policies.echoes import without_context
-from mnemon.policies.trust import origin_of
+from mnemon.policies.trust import origins_in
 from mnemon.prompts.summary import CASCADE
 from mnemon.prompts.transcripts import spoken
 from mnemon.services.consolidation.staging import Consolidated, Moved, sources_of
+from mnemon.services.heard import heard_before
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from mnemon.domain.memories import Origin
     from mnemon.domain.messages import Message
     from mnemon.policies.condensing import Conversations
     from mnemon.policies.triggers import Cascade
@@ -38,11 +40,13 @@ class _Taken:
         messages: All that the summary stands for, in order.
         told: Those that it is made of: not what tools said, nor what waits for a review, nor what
             a prompt of ours brought in.
+        before: What tools and other people said shortly before.
         session_id: The conversation, where it is of one that has ended.
     """
 
     messages: Sequence[Message]
     told: Sequence[Message]
+    before: Sequence[Message]
     session_id: str | None = None
 
 
@@ -119,7 +123,7 @@ class MessageSummaries:
             if number >= 0 and message.role not in _UNSAID
         )
         told = [message for message in let_through if message.content.strip()]
-        return _Taken(messages, told, session_id)
+        return _Taken(messages, told, heard_before(snapshot, messages[0]), session_id)
 
     def _summarised(
         self, owner_id: str, profile: Profile, taken: _Taken, claim: Claim | None
@@ -133,7 +137,7 @@ class MessageSummaries:
             summary,
             profile.condensing.kind,
             sources_of(taken.messages),
-            [origin_of(message.role) for message in taken.told],
+            _origins(taken),
             session_id=taken.session_id,
             happened_at=taken.messages[-1].at,
         )
@@ -149,3 +153,11 @@ class MessageSummaries:
         if tx.unsummarised(count, session_id=taken.session_id) != list(taken.messages):
             raise Moved
         tx.summarised([each.id for each in taken.messages], self._access.clock.now())
+
+
+def _origins(taken: _Taken) -> list[Origin]:
+    """Return the origins of what a summary is made of."""
+    told = {message.id for message in taken.told}
+    heard = [*taken.before, *taken.messages]
+    origins = origins_in(message.role for message in heard)
+    return [origin for message, origin in zip(heard, origins, strict=True) if message.id in told]
