@@ -79,10 +79,48 @@ class DemoConversation:
     questions: tuple[DemoQuestion, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class DemoFact:
+    """What a language model might take from a message.
+
+    Attributes:
+        message: The message's id.
+        content: The fact.
+        category: Its kind in profile `facts`.
+        importance: 1 to 10.
+        expires_in: How long it holds; empty: as long as its kind.
+    """
+
+    message: str
+    content: str
+    category: Literal["identity", "preference", "project", "contextual"]
+    importance: int
+    expires_in: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DemoFacts:
+    """What a language model might take from the conversation.
+
+    Attributes:
+        facts: In the order of their messages; two of them stand in no message so.
+        changes: Pairs of facts of which the second takes the first one's place.
+    """
+
+    facts: tuple[DemoFact, ...]
+    changes: tuple[tuple[str, str], ...]
+
+
 def load_conversation() -> DemoConversation:
     """Read the conversation from the package."""
     data = resources.files(__name__).joinpath("conversation.json").read_bytes()
     return msgspec.json.decode(data, type=DemoConversation)
+
+
+def load_facts() -> DemoFacts:
+    """Read what a language model might take from the conversation from the package."""
+    data = resources.files(__name__).joinpath("facts.json").read_bytes()
+    return msgspec.json.decode(data, type=DemoFacts)
 
 
 def load_leaflet() -> str:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
+
+import pytest
+
+from mnemon.demo import load_conversation, load_facts
 
 LINES: list[dict[str, Any]] = [
     {"type": "message", "conversation": "c1", "session": "s1", "id": "m1", "speaker": "Ann",
@@ -119,3 +124,36 @@ def test_every_profile_shows_what_it_makes_of_the_same(mnemon: Any) -> None:
     assert all(len(side["answers"]) == 3 for side in sides)
     assert all(side["kept"] for side in sides)
     assert "Side by side" in mnemon.ok("demo", "--profiles").out
+
+
+def test_with_a_model_facts_are_learned_over_the_real_client(mnemon: Any) -> None:
+    out = mnemon.ok("demo", "--model", "--questions", "1").out
+    for part in (
+        "identity    Lena lives in Leipzig, in Südvorstadt.",
+        "The same once more: 0 added.",
+        "Is over, since its time was up:",
+        "Withheld, since no sentence says so (mnemon review):",
+        "    Lena runs for a club in Dresden.",
+        "44 for extraction",
+    ):
+        assert part in out
+    assert max(len(line) for line in out.splitlines()) <= 100
+
+
+def test_without_the_client_it_says_what_to_install(
+    mnemon: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "openai", None)
+    answer = mnemon("demo", "--model")
+    assert answer.code == 3
+    assert "mnemon[openai]" in answer.err
+    assert mnemon("demo", "--model", "--profiles").code == 2
+
+
+def test_the_facts_of_the_demo_stand_on_messages_there_are() -> None:
+    known = load_facts()
+    ids = {message.id for each in load_conversation().sessions for message in each.messages}
+    contents = [fact.content for fact in known.facts]
+    assert {fact.message for fact in known.facts} <= ids
+    assert len(contents) == len(set(contents))
+    assert {content for pair in known.changes for content in pair} <= set(contents)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mnemon.demo import DemoConversation, DemoQuestion, DemoSession
+    from mnemon.domain.memories import Memory
+    from mnemon.engine import Mnemon
     from mnemon.evals.engine import AskingClock
     from mnemon.owner import OwnerMemory
 
@@ -27,6 +29,7 @@ EXAMPLE = """
 mnemon demo
 mnemon demo --questions 3 --prompts
 mnemon demo --profiles
+mnemon demo --model
 mnemon demo --store demo.db && mnemon recall --store demo.db --owner lena "Who has our key?"
 """
 
@@ -40,32 +43,45 @@ _PROMPT_TOKENS = 400
 
 @dataclass(frozen=True, slots=True)
 class _Stage:
-    """Where the demo takes place."""
+    """Where the demo takes place.
 
+    Attributes:
+        engine: Who remembers.
+        memory: The memory of the one who talks there.
+        clock: What time it is there.
+        has_model: Whether a language model learns from what was logged.
+    """
+
+    engine: Mnemon
     memory: OwnerMemory
     clock: AskingClock
+    has_model: bool
 
 
 @command("demo", example=EXAMPLE)
 @click.option("--questions", type=click.IntRange(min=0), help="Ask only the first so many.")
 @click.option("--prompts", is_flag=True, help="Show the prompt of every question, not of two.")
 @click.option("--profiles", is_flag=True, help="Show what each profile makes of it instead.")
-def run(call: Call, questions: int | None, *, prompts: bool, profiles: bool) -> None:
+@click.option("--model", is_flag=True, help="Learn facts with a language model, by script.")
+def run(call: Call, questions: int | None, *, prompts: bool, profiles: bool, model: bool) -> None:
     """Replay a conversation, ask about it, show what is remembered.
 
     A person talks with an assistant over half a year. Mnemon takes it in session by session,
     without any language model, then answers questions: with what it recalls, why, and whether
     that is where the answer stands. All in a store of its own, unless --store names one.
+
+    With --model it learns facts, by the profile `facts`, from a language model that plays by a
+    script on this machine, over OpenAI's own client, which is the extra mnemon[openai].
     """
     from mnemon.demo import load_conversation
 
     conversation = load_conversation()
     if profiles:
-        if questions is not None or prompts or "store" in call.given:
+        if questions is not None or prompts or model or "store" in call.given:
             raise click.UsageError("--profiles goes alone: store and questions are its own.")
         _compare(call, conversation)
         return
-    with _stage(call, conversation) as stage:
+    with _stage(call, conversation, model=model) as stage:
         screen = Screen(None if call.as_json else console())
         screen.begin(stage.memory.owner_id)
         replayed = [screen.replayed(_replay(stage, each)) for each in conversation.sessions]
@@ -75,6 +91,11 @@ def run(call: Call, questions: int | None, *, prompts: bool, profiles: bool) -> 
             for number, each in enumerate(conversation.questions[:questions], 1)
         ]
         screen.end(asked)
+        if model and not call.as_json:
+            from mnemon.entrypoints.cli.model_demo import tell
+
+            stage.engine.expire(owner=stage.memory.owner_id)
+            tell(stage.memory, since=conversation.sessions[0].date)
     if call.as_json:
         print_json({"sessions": replayed, "questions": asked})
 
@@ -89,18 +110,24 @@ def _compare(call: Call, conversation: DemoConversation) -> None:
 
 
 @contextmanager
-def _stage(call: Call, conversation: DemoConversation) -> Iterator[_Stage]:
+def _stage(call: Call, conversation: DemoConversation, *, model: bool) -> Iterator[_Stage]:
     from mnemon.evals.engine import AskingClock
 
     clock = AskingClock(conversation.sessions[0].date)
     owner = str(call.given.get("owner", conversation.owner))
     loaded = call.settings()
-    with tempfile.TemporaryDirectory(prefix="mnemon-demo-") as folder:
+    with tempfile.TemporaryDirectory(prefix="mnemon-demo-") as folder, ExitStack() as open_:
         store = None
         if "store" not in call.given:
             store, loaded = Path(folder, "demo.db"), passing(loaded)
-        with call.wiring.engine(loaded, store=store, clock=clock, worker=False) as engine:
-            yield _Stage(engine.owner(owner), clock)
+        if model:
+            from mnemon.entrypoints.cli.model_demo import scripted
+
+            loaded = open_.enter_context(scripted(loaded, conversation))
+        engine = open_.enter_context(
+            call.wiring.engine(loaded, store=store, clock=clock, worker=False)
+        )
+        yield _Stage(engine, engine.owner(owner), clock, model)
 
 
 def _replay(stage: _Stage, session: DemoSession) -> Replayed:
@@ -111,8 +138,18 @@ def _replay(stage: _Stage, session: DemoSession) -> Replayed:
         for each in session.messages
     ]
     stage.clock.at = session.messages[-1].at
+    known = {each.id for each in _memories(stage.memory)}
     learned = stage.memory.log(messages, session=session.id)
-    return Replayed(session.id, session.date, len(learned.messages), learned.memories)
+    memories = learned.memories
+    if stage.has_model:
+        stage.engine.work()
+        memories = tuple(each for each in _memories(stage.memory) if each.id not in known)
+    return Replayed(session.id, session.date, len(learned.messages), memories)
+
+
+def _memories(memory: OwnerMemory) -> tuple[Memory, ...]:
+    """Return the memories that are recalled, oldest first."""
+    return memory.list(limit=1_000).memories[::-1]
 
 
 def _ask(stage: _Stage, number: int, question: DemoQuestion) -> Asked:
