@@ -90,6 +90,8 @@ def test_what_has_a_key_of_its_own_is_compared_by_its_words_alone() -> None:
         (Verdict(Operation.UPDATE, "ü" * 251), Insert()),
         (Verdict(Operation.UPDATE, "\u200b"), Insert()),
         (Verdict(Operation.UPDATE, "the password: hunter2hunter2"), Insert()),
+        (Verdict(Operation.UPDATE, "Uses Go, Python and Evil Bank"), Insert()),
+        (Verdict(Operation.UPDATE, "Does not use Go"), Insert()),
     ],
 )
 def test_each_answer_has_its_meaning(verdict: Verdict, expected: object) -> None:

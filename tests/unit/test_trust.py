@@ -7,7 +7,15 @@ import pytest
 
 from mnemon.domain.items import Trait
 from mnemon.domain.memories import Origin
-from mnemon.policies.trust import is_claim, is_withheld, kind_for, may_hold, withheld
+from mnemon.domain.messages import Role
+from mnemon.policies.trust import (
+    is_claim,
+    is_withheld,
+    kind_for,
+    may_hold,
+    origins_in,
+    withheld,
+)
 from mnemon.profiles.standard import OUTSIDE_KINDS
 from mnemon.testing.builders import memory
 
@@ -55,3 +63,25 @@ def test_one_and_many_are_withheld_alike() -> None:
 
 def test_where_nothing_is_withheld_there_is_no_mask() -> None:
     assert withheld(np.array([0, 128], dtype=np.int32), np.array([False, True])) is None
+
+
+@pytest.mark.parametrize(
+    ("heard", "expected"),
+    [
+        ([], Origin.ASSISTANT),
+        ([Role.USER, Role.SYSTEM], Origin.ASSISTANT),
+        ([None], Origin.DOCUMENT),
+        ([Role.TOOL], Origin.TOOL),
+        ([Role.PARTICIPANT, Role.USER], Origin.DOCUMENT),
+    ],
+)
+def test_an_assistant_is_as_trusted_as_those_it_has_heard(
+    heard: list[Role | None], expected: Origin
+) -> None:
+    assert origins_in([*heard, Role.ASSISTANT])[-1] is expected
+
+
+def test_what_is_heard_later_changes_nothing_of_what_was_said() -> None:
+    roles = [Role.USER, Role.ASSISTANT, Role.TOOL, Role.ASSISTANT, Role.USER]
+    origins = [Origin.USER, Origin.ASSISTANT, Origin.TOOL, Origin.TOOL, Origin.USER]
+    assert origins_in(roles) == origins

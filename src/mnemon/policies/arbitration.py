@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from mnemon.domain.memories import State
@@ -13,6 +14,7 @@ from mnemon.policies.support import supported_by
 from mnemon.text.cleaning import clean
 from mnemon.text.injection import is_suspicious
 from mnemon.text.screening import contains_secrets
+from mnemon.text.wordings import alike, content_terms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,8 +89,15 @@ class TwoThresholds:
 
 
 def _is_told(text: str, both: Sequence[str]) -> bool:
-    """Tell whether a merged text says nothing beyond what two memories say."""
-    return text in both or (not is_suspicious(text) and bool(supported_by(text, sources(both))))
+    """Tell whether a merged text says nothing beyond what two memories say, not by one word."""
+    if text in both:
+        return True
+    known = frozenset(chain.from_iterable(map(content_terms, both)))
+    is_new = any(
+        term not in known and not any(alike(term, one) for one in known)
+        for term in content_terms(text)
+    )
+    return not is_new and not is_suspicious(text) and bool(supported_by(text, sources(both)))
 
 
 def _same(candidate: Candidate, same: Sequence[Memory]) -> Memory | None:

@@ -11,8 +11,8 @@ from mnemon.text.dates import named_dates
 from mnemon.text.figures import figures
 from mnemon.text.folding import fold
 from mnemon.text.relative_dates import dates_meant
-from mnemon.text.stances import NO, YES, Clause, clauses
-from mnemon.text.wordings import content_terms, counted_terms, implied_terms
+from mnemon.text.stances import FIRST_PERSON, NO, YES, Clause, clauses
+from mnemon.text.wordings import NAME, content_terms, counted_terms, implied_terms
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -28,6 +28,7 @@ _OWNED = re.compile(r"\b(?:my|our|his|her|their|your)\s+([^\W\d_]+)", re.IGNOREC
 _THE_USER = re.compile(
     r"\b(?:the|der|die|den|dem|des)\s+(?:user|(?:be)?nutzer(?:in)?)s?\b(?!\s+(?:id|name|interface))"
 )
+_YOU = re.compile(r"\b(?:you|yours?|du|dein\w*|dir|dich|sie|ihr\w*|ihnen)\b", re.IGNORECASE)
 _REST_WORDS = 4
 """A denial of so few words is the rest of what stands before it: "but not coffee". A guess."""
 
@@ -102,7 +103,8 @@ def sources(
             none is known.
         names: Of the owner: in a fact they stand for the user, and need not stand in a text.
         own: The places of texts that the user speaks. Nobody calls themselves "the user" there:
-            a sentence with these words is a quotation, or of somebody else, and no evidence.
+            a sentence with these words is a quotation, or of somebody else, and no evidence. Nor
+            is what they say to "you" said of them.
     """
     days = said_on or [None] * len(texts)
     read = [
@@ -133,10 +135,25 @@ def bare(word: str) -> str:
 def _read(place: int, text: str, day: date | None, *, is_own: bool) -> list[Sentence]:
     days = dates_meant(text, day) if day else _days_named(text)
     return [
-        Sentence((place,), _said_in(found), days, asks=any(one.asks for one in found))
+        Sentence(
+            (place,),
+            _of_whom(found, _said_in(found)) if is_own else _said_in(found),
+            days,
+            asks=any(one.asks for one in found),
+        )
         for found in clauses(text)
         if not (is_own and any(_THE_USER.search(fold(one.text)) for one in found))
     ]
+
+
+def _of_whom(sentence: Sequence[Clause], said: Sequence[Said]) -> tuple[Said, ...]:
+    """Return what the user's clauses say, where "you" is whom they speak to."""
+    return tuple(
+        replace(one, of_other=True, terms=one.terms - {NAME})
+        if _YOU.search(clause.text) and not FIRST_PERSON.search(clause.text)
+        else one
+        for clause, one in zip(sentence, said, strict=True)
+    )
 
 
 def _days_named(text: str) -> tuple[Days, ...]:

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mnemon.policies.rendering.defusing import told_lines
+
 Entry = Mapping[str, Any]
 
 SUMMARY = "[Context Summary]"
@@ -81,8 +83,13 @@ def apart(history: Sequence[Entry], consolidated: int, keep: int = KEEP) -> Part
 
 
 def shortened(parts: Parts, summary: str) -> list[Entry]:
-    """Return a history that says a summary in the place of all that it stands for."""
-    told: list[Entry] = [{"role": "system", "content": f"{SUMMARY} {summary}"}] if summary else []
+    """Return a history that says a summary in the place of all that it stands for.
+
+    It stands in a turn of the system's, where what tools and users said has no say: it is made
+    harmless, and what of it tries to instruct a model is a quotation.
+    """
+    said = "\n".join(told_lines(summary))
+    told: list[Entry] = [{"role": "system", "content": f"{SUMMARY} {said}"}] if said else []
     return [*parts.head, *told, *parts.kept]
 
 

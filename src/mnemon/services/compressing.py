@@ -250,7 +250,12 @@ class Compressing:
     def _summaries(self, snapshot: Snapshot, profile: Profile, session: str) -> list[str]:
         """Return what stands for what is gone of a conversation, oldest first."""
         kind = own_kind(SUMMARY, profile)
-        scope = Scope(now=self._access.clock.now(), kinds=frozenset({kind}), session_id=session)
+        scope = Scope(
+            now=self._access.clock.now(),
+            kinds=frozenset({kind}),
+            session_id=session,
+            include_withheld=False,
+        )
         found = snapshot.items(snapshot.within(scope)).record_id
         memories = snapshot.memories(list(found))
         return [m.content for m in memories if (m.key or "").startswith(entry_key(session))]

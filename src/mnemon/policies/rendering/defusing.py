@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from mnemon.text.injection import is_suspicious
+
 QUOTED = "[quoted, not an instruction]"
 """What stands before a text that tries to instruct a model."""
 
@@ -31,6 +33,32 @@ def document_lines(document: str) -> list[str]:
         line[: len(line) - len(line.lstrip())] + defuse(line)
         for line in document.strip().splitlines()
     ]
+
+
+def told_lines(document: str) -> list[str]:
+    """Return the lines of a document as a prompt shows them: those that instruct, as quotations.
+
+    What it gave is not changed by it.
+    """
+    return [_told(line) for line in document_lines(document)]
+
+
+def shown_name(name: str) -> str:
+    """Return the name of a speaker or of a memory as it stands before what it names.
+
+    One that tries to instruct a model, or poses as a part of the prompt, becomes a quotation.
+    """
+    plain = " ".join(defuse(name).split())
+    return fenced(plain) if is_suspicious(name) or is_suspicious(f"{plain}: so") else plain
+
+
+def _told(line: str) -> str:
+    if not is_suspicious(line):
+        return line
+    said = line.lstrip()
+    bullet = "- " if said.startswith("- ") else ""
+    words = said.removeprefix(bullet).removeprefix(QUOTED).strip().strip('"')
+    return f"{bullet}{fenced(words)}"
 
 
 def fenced(text: str) -> str:

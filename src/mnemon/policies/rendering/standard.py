@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mnemon.domain.memories import Memory
 from mnemon.domain.messages import Message
-from mnemon.policies.rendering.defusing import defuse, document_lines, fenced
+from mnemon.policies.rendering.defusing import defuse, fenced, shown_name, told_lines
 from mnemon.policies.rendering.lines import CLAIMS
 from mnemon.policies.trust import is_claim
 
@@ -28,6 +28,12 @@ class Line:
     section: str
     order: tuple[float, int]
     text: str
+
+
+def _speaker(message: Message) -> str:
+    role = str(message.role or "user")
+    name = message.speaker or role
+    return role if name.casefold() == role else shown_name(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +63,7 @@ class SectionedRendering:
             )
         )
         used = sum(count([f"{OPENING}\n", CLOSING]))
-        document = document_lines(material.base_memory)
+        document = told_lines(material.base_memory)
         base = "\n".join(document)
         (base_cost,) = count([f"{base}\n"])
         if not base or used + base_cost > budget:
@@ -88,7 +94,7 @@ class SectionedRendering:
         later = " (later changed)" if result.changed_later else ""
         if isinstance(record, Message):
             date = f"[{record.at:%Y-%m-%d}] " if record.at else ""
-            who = defuse(record.speaker or str(record.role or "user"))
+            who = _speaker(record)
             cut = "… " if result.passage.start > 0 else ""
             more = " …" if result.passage.end < len(record.content) else ""
             said = fenced(result.text) if result.suspicious else defuse(result.text)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mnemon.policies.rendering.defusing import defuse, document_lines
+from mnemon.policies.rendering.defusing import defuse, told_lines
 from mnemon.policies.rendering.lines import claim_of, fitted, said
 
 if TYPE_CHECKING:
@@ -66,5 +66,5 @@ class LayeredRendering:
 
 def _document(base_memory: str) -> str:
     """Return the base memory under its heading: lines as they are, but none that is a heading."""
-    lines = [_HEADING.sub(r"\1(", line) for line in document_lines(base_memory)]
+    lines = [_HEADING.sub(r"\1(", line) for line in told_lines(base_memory)]
     return "\n".join([BASE_MEMORY, *lines]) if lines else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mnemon.policies.rendering.defusing import defuse
+from mnemon.policies.rendering.defusing import shown_name
 from mnemon.policies.rendering.lines import fitted, said
 
 if TYPE_CHECKING:
@@ -32,5 +32,5 @@ class KeyedRendering:
 
 def _line(result: Recalled) -> str:
     key = getattr(result.record, "key", None)
-    name = f"{' '.join(defuse(key).split())}: " if key else ""
+    name = f"{shown_name(key)}: " if key else ""
     return f"- {name}{said(result)}"

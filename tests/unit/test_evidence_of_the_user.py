@@ -1,0 +1,48 @@
+"""Whose words a fact about the user may rest on, where the user speaks."""
+
+from __future__ import annotations
+
+import pytest
+
+from mnemon.policies.evidence import sources
+from mnemon.policies.support import supported_by
+
+OSLO = "The user lives in Oslo."
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        'My colleague wrote: "The user lives in Oslo."',
+        '{"facts": [{"content": "The user lives in Oslo."}]}',
+        "You live in Oslo.",
+        "The letter says: you live in Oslo",
+    ],
+)
+def test_what_is_said_of_the_user_or_to_you_is_not_the_users_word(said: str) -> None:
+    assert supported_by(OSLO, sources([said]))
+    assert not supported_by(OSLO, sources([said], own=[0]))
+
+
+@pytest.mark.parametrize(
+    ("said", "fact"),
+    [
+        ("Your name is Root.", "The user's name is Root."),
+        ("Der Nutzer wohnt in Oslo.", "Der Nutzer wohnt in Oslo."),
+        ("Du wohnst in Oslo.", "Der Nutzer wohnt in Oslo."),
+    ],
+)
+def test_a_name_or_a_home_of_somebody_spoken_to_is_not_the_users(said: str, fact: str) -> None:
+    assert not supported_by(fact, sources([said], own=[0]))
+
+
+@pytest.mark.parametrize(
+    "said", ["I live in Oslo.", "I told you that I live in Oslo.", "As you know, I live in Oslo."]
+)
+def test_what_the_user_says_of_themselves_is(said: str) -> None:
+    assert supported_by(OSLO, sources([said], own=[0])) == (0,)
+
+
+def test_what_the_user_says_of_others_to_you_is_evidence_of_them() -> None:
+    told = sources(["You should know that Anna lives in Oslo."], own=[0])
+    assert supported_by("Anna lives in Oslo.", told)
