@@ -115,6 +115,7 @@ def assemble(  # noqa: PLR0913 - what `Mnemon.open` takes
             return made.working.run_due(stopped)
 
         background = Background(work)
+        works = settings.worker if worker is None else worker
         ground = Ground(
             access=access,
             indexer=indexer,
@@ -123,12 +124,14 @@ def assemble(  # noqa: PLR0913 - what `Mnemon.open` takes
             condensers=_models(condenser, store, clock, indexer.counter, settings),
             reranker=_reranker(reranker, settings),
             arbitrators=_arbitrators(_arbitrator(arbitrator, settings), models, settings),
-            awaits=_awaits(model, background, works=settings.worker if worker is None else worker),
+            awaits=_awaits(model, background, works=works),
         )
         made = services(ground, settings)
     except BaseException:
         store.close()
         raise
+    if model is not None and works:
+        background.begin()
     asked = chosen if embedder is None and isinstance(chosen, Asked) else None
     closing = {id(each): each for each in (model, condenser, asked) if each is not None}
     return Parts(store, made, touches, models, background, tuple(closing.values()))

@@ -36,7 +36,7 @@ from integration.learning import (
     work_off,
 )
 from mnemon import Mnemon
-from mnemon.services.working import LEASE_S
+from mnemon.services.turns import LEASE_S
 from mnemon.testing.clock import SettableClock
 from mnemon.testing.model_server import Asked, ModelServer, late
 from mnemon.testing.script import KnowingModel, Scripted, load_script

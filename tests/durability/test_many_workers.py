@@ -21,7 +21,7 @@ from durability.opening import PLAIN, ciphers
 from integration.learning import OWNER, START, client, end, opened, say, work_off
 from mnemon import Mnemon
 from mnemon.domain.memories import State
-from mnemon.services.working import LEASE_S
+from mnemon.services.turns import LEASE_S
 from mnemon.testing.clock import SettableClock
 from mnemon.testing.model_server import Asked, ModelServer, Rule
 from mnemon.testing.script import KnowingModel, load_script

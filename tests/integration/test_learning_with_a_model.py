@@ -25,7 +25,7 @@ from mnemon import Mnemon
 from mnemon.domain.memories import Origin, State
 from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
-from mnemon.testing.model_server import Asked, Rule, Unreliable, fenced, late
+from mnemon.testing.model_server import Asked, Rule, Unreliable, fenced
 from mnemon.testing.script import KnowingModel, load_script
 
 FACTS = {fact.content for exchange in load_script() for fact in exchange.facts}
@@ -102,11 +102,12 @@ def test_where_a_third_of_the_calls_fail_the_end_is_the_same(
 
 
 def test_logging_never_waits_for_the_model(clock: SettableClock) -> None:
-    asked = threading.Event()
+    asked, goes_on = threading.Event(), threading.Event()
 
     def slow(_asked: Asked) -> Any:
         asked.set()
-        return late({"facts": []}, 30.0)
+        goes_on.wait(30)
+        return {"facts": []}
 
     with remembering("facts", slow, clock, worker=True) as (memory, _):
         own = memory.owner(OWNER)
@@ -117,6 +118,7 @@ def test_logging_never_waits_for_the_model(clock: SettableClock) -> None:
         assert own.recent(1)[0].content == "Nice."
         assert monotonic() - begun < 20
         assert own.backlog().waiting == 4
+        goes_on.set()
 
 
 def test_the_worker_in_the_process_learns_by_itself(clock: SettableClock) -> None:

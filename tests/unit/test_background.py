@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from mnemon.domain.work import Work
-from mnemon.errors import StoreUnavailable
+from mnemon.errors import StoreReadOnly, StoreUnavailable
 from mnemon.services.working import Worked
 from mnemon.workers.background import Background
 
@@ -49,6 +49,32 @@ def test_it_runs_when_it_is_told_to_and_looks_again_by_itself() -> None:
     ran.wait()
     ran.wait()
     background.close()
+
+
+def test_once_begun_it_looks_though_nobody_tells_it_to() -> None:
+    ran = Ran()
+    background = Background(ran, poll_s=0.001)
+    background.begin()
+    ran.wait()
+    background.close()
+
+
+def test_that_it_begins_is_no_reason_to_look_at_once_nor_to_wait_for_it() -> None:
+    ran = Ran()
+    background = Background(ran)
+    background.begin()
+    assert background.drain()
+    background.close()
+    assert ran.times == 0
+
+
+def test_of_a_store_that_can_only_be_read_it_keeps_away() -> None:
+    ran = Ran(StoreReadOnly("/mnt/memory.db", "a read-only disk"))
+    background = Background(ran, poll_s=0.001)
+    background.begin()
+    ran.wait()
+    background.close()
+    assert ran.times == 1
 
 
 @pytest.mark.parametrize("failure", [StoreUnavailable("locked"), ValueError("a user's own")])

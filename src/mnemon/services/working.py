@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import logging
+import threading
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, wait
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING
 
 from mnemon.domain.work import Work
-from mnemon.errors import LimitReached, MnemonError, OwnerErased, ServiceFailed
+from mnemon.errors import MnemonError, OwnerErased, ServiceFailed
 from mnemon.policies.postponing import Postponing
+from mnemon.services.crew import Crew
 from mnemon.services.extracting import Lost
+from mnemon.services.turns import LEASE_S, Hold, LearningTurn
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor, Future
+    from collections.abc import Iterator
+    from concurrent.futures import Future
     from datetime import datetime
 
     from mnemon.domain.work import Backlog
     from mnemon.ports.work import Claim
     from mnemon.services.access import Access
     from mnemon.services.consolidation.running import Consolidating
-    from mnemon.services.extracting import Exchange, Extracted, Extracting
-
-LEASE_S = 300.0
-"""For how long a process that is not heard of again keeps an owner's work: longer than a model
-may take for what is asked of it at once. A guess."""
+    from mnemon.services.extracting import Extracting
 
 CHECK_EVERY = timedelta(hours=1)
 """How often an owner to whom nothing was written is looked at for what time alone makes due: a
@@ -80,6 +82,8 @@ class Working:
     def run_due(self, stopped: Stop = lambda: False) -> tuple[Worked, ...]:
         """Do all that waits, is due, and nobody else does; say what was done.
 
+        Nothing, where memory is switched off.
+
         Args:
             stopped: Asked in between: whether to leave the rest. What a model was asked already is
                 waited for, and kept.
@@ -87,28 +91,38 @@ class Working:
         Raises:
             StoreUnavailable: The store can't be reached; what is left waits on.
         """
-        found: list[Worked] = []
-        while not stopped():
-            done = self._pass(stopped)
-            found += done
-            if not any(each.done for each in done):  # what was learned may now be made shorter
-                break
-        return tuple(found)
-
-    def _pass(self, stopped: Stop) -> list[Worked]:
-        units = self._units()
-        if not units:
-            return []
+        if not self._access.enabled:
+            return ()
+        failed = threading.Event()
         with (
-            ThreadPoolExecutor(self._at_once, "mnemon-ask") as asking,
-            ThreadPoolExecutor(self._at_once, "mnemon-work") as working,
+            Crew(self._at_once, "mnemon-ask") as asking,
+            Crew(self._at_once, "mnemon-work") as crew,
         ):
-            started = [
-                working.submit(self._done, work, owner_id, asking, stopped)
-                for work, owner_id in units
-            ]
-            found = [each.result() for each in started]
-        return [each for each in found if each is not None and each.done + each.failed]
+            try:
+                return tuple(self._rounds(asking, crew, lambda: failed.is_set() or stopped()))
+            finally:
+                failed.set()  # where one fails, the others end soon
+
+    def _rounds(self, asking: Crew, crew: Crew, stopped: Stop) -> Iterator[Worked]:
+        """Do what there is to do, then look again if that was anything: it may be shortened now."""
+        units: deque[tuple[Work, str]] = deque()
+        running: dict[Future[Worked | None], tuple[Work, str]] = {}
+        looks = True
+        while True:
+            if looks and not units and not stopped():
+                looks = False
+                units.extend(each for each in self._units() if each not in running.values())
+            while units and len(running) < self._at_once and not stopped():
+                unit = units.popleft()
+                running[crew.submit(partial(self._done, *unit, asking, stopped))] = unit
+            if not running:
+                return
+            for each in wait(running, return_when=FIRST_COMPLETED).done:
+                del running[each]
+                worked = each.result()
+                if worked is not None and worked.done + worked.failed:
+                    looks = looks or worked.done > 0
+                    yield worked
 
     def backlog(self, owner_id: str) -> Backlog:
         """Return how much an owner has waiting."""
@@ -156,17 +170,18 @@ class Working:
 
     # --- doing it -------------------------------------------------------------------------------
 
-    def _done(self, work: Work, owner_id: str, asking: Executor, stopped: Stop) -> Worked | None:
+    def _done(self, work: Work, owner_id: str, asking: Crew, stopped: Stop) -> Worked | None:
         if stopped():
             return None
         now = self._access.clock.now()
         claim = self._access.store.claims.take(owner_id, work, now=now, lease_s=LEASE_S)
         if claim is None:
             return None
+        hold = Hold(self._access, claim)
         try:
             if work is Work.LEARN:
-                return self._learned(claim, asking, stopped)
-            return self._condensed(claim, stopped)
+                return self._learned(hold, asking, stopped)
+            return self._condensed(hold, asking, stopped)
         except Lost:
             _log.info("an owner's work was taken over by another process")
         except OwnerErased:
@@ -176,29 +191,24 @@ class Working:
             _log.warning("work failed, and is tried again later: %s", error)
         return None
 
-    def _learned(self, claim: Claim, asking: Executor, stopped: Stop) -> Worked:
-        done = failed = 0
-        while not stopped():
-            waiting = self._extracting.waiting(claim.owner_id, 2 * self._at_once)
-            if not waiting:
-                break
-            batch = _Batch(self, claim, stopped)
-            is_working = batch.run(waiting, asking)
-            done, failed = done + batch.done, failed + batch.failed
-            if not is_working:
-                self._failed(claim, may_pass=True, after_s=batch.after_s)
-                return Worked(claim.owner_id, claim.work, done, failed)
-            self._hold(claim)
-        self._access.store.claims.release(claim)
-        return Worked(claim.owner_id, claim.work, done, failed)
+    def _learned(self, hold: Hold, asking: Crew, stopped: Stop) -> Worked:
+        claim = hold.claim
+        turn = LearningTurn(
+            self._access, self._extracting, self._postponing, hold, asking, self._at_once
+        )
+        if turn.learn(stopped):
+            self._access.store.claims.release(claim)
+        else:
+            self._failed(claim, may_pass=True, after_s=turn.after_s)
+        return Worked(claim.owner_id, claim.work, turn.done, turn.failed)
 
-    def _condensed(self, claim: Claim, stopped: Stop) -> Worked:
-        done = 0
+    def _condensed(self, hold: Hold, asking: Crew, stopped: Stop) -> Worked:
+        done, claim = 0, hold.claim
         now, counter = self._access.clock.now(), self._counter(claim.owner_id)
+        steps = self._consolidating.consolidate(claim.owner_id, claim, stopped)
         try:
-            for _ in self._consolidating.consolidate(claim.owner_id, claim, stopped):
+            while hold.wait(asking.submit(lambda: next(steps, None))):
                 done += 1
-                self._hold(claim)
         except ServiceFailed as error:
             self._failed(claim, may_pass=error.retryable)
             _log.warning("a consolidation failed, and is tried again later: %s", error)
@@ -207,28 +217,6 @@ class Working:
             self._seen[claim.owner_id] = counter if done == 0 else -1, now
         self._access.store.claims.release(claim)
         return Worked(claim.owner_id, claim.work, done, 0)
-
-    def extract(self, owner_id: str, exchange: Exchange) -> Extracted:
-        """Ask for the facts of an exchange; see `Extracting`."""
-        return self._extracting.extract(owner_id, exchange)
-
-    def keep(self, claim: Claim, extracted: Extracted) -> None:
-        """Store what an exchange gave; see `Extracting`."""
-        self._extracting.keep(claim.owner_id, claim, extracted)
-
-    def park(self, claim: Claim, exchange: Exchange, *, may_pass: bool) -> bool:
-        """Count a failure of an exchange; park it if there were too many, and say whether."""
-        ids = [message.id for message in exchange]
-        now = self._access.clock.now()
-        with self._access.store.write(claim.owner_id) as tx:
-            if not tx.holds(claim):
-                raise Lost
-            retry_at = self._postponing.retry_at(
-                now, tx.attempts(ids) + 1, may_pass=may_pass, draw=0.0
-            )
-            is_parked = retry_at is None
-            tx.postpone(ids, retry_at=None if is_parked else now)
-        return is_parked
 
     def _failed(self, claim: Claim, *, may_pass: bool, after_s: float | None = None) -> None:
         """Give a claim back, to be taken again later, or after so many seconds."""
@@ -241,59 +229,3 @@ class Working:
             else now + timedelta(seconds=after_s)
         )
         self._access.store.claims.fail(claim, retry_at=retry_at)
-
-    def _hold(self, claim: Claim) -> None:
-        now = self._access.clock.now()
-        if not self._access.store.claims.keep(claim, now=now, lease_s=LEASE_S):
-            raise Lost
-
-
-class _Batch:
-    """Some exchanges of one owner: asked for together, stored in their order.
-
-    What comes after one that failed waits until it is learned from, or parked: whether an old fact
-    or a new one holds must not hang on a failure.
-
-    Attributes:
-        done: How many were learned from.
-        failed: How many were not.
-        after_s: After how many seconds the model may be asked again, where it said so.
-    """
-
-    def __init__(self, working: Working, claim: Claim, stopped: Stop) -> None:
-        self._working = working
-        self._claim = claim
-        self._stopped = stopped
-        self.done = 0
-        self.failed = 0
-        self.after_s: float | None = None
-
-    def run(self, exchanges: list[Exchange], asking: Executor) -> bool:
-        """Learn from exchanges; return whether to go on with the next."""
-        asked = [
-            asking.submit(self._working.extract, self._claim.owner_id, each) for each in exchanges
-        ]
-        try:
-            for exchange, answer in zip(exchanges, asked, strict=True):
-                if self._stopped() and answer.cancel():
-                    continue
-                if not self._kept(exchange, answer):
-                    return False
-        finally:
-            for answer in asked:
-                answer.cancel()
-        return True
-
-    def _kept(self, exchange: Exchange, answer: Future[Extracted]) -> bool:
-        try:
-            self._working.keep(self._claim, answer.result())
-        except LimitReached as error:
-            self.after_s = error.retry_after_s
-            return False
-        except ServiceFailed as error:
-            self.failed += 1
-            self.after_s = None
-            _log.warning("an exchange could not be learned from: %s", error)
-            return self._working.park(self._claim, exchange, may_pass=error.retryable)
-        self.done += 1
-        return True

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from mnemon.errors import MnemonError
+from mnemon.errors import MnemonError, StoreReadOnly
 
 if TYPE_CHECKING:
     from mnemon.services.working import Worked
@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 
 class Background:
-    """Works in a thread of its own, from the first word of something to do. Thread-safe."""
+    """Works in a thread of its own: at a word of something to do, and now and then. Thread-safe."""
 
     def __init__(
         self,
@@ -38,13 +38,16 @@ class Background:
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._wake = threading.Event()
+        self._told = False
         self._thread: threading.Thread | None = None
         self._passed = threading.Condition()
         self._begun = self._ended = 0
 
-    def wake(self) -> None:
-        """Say that there is something to do."""
-        self._wake.set()
+    def begin(self) -> None:
+        """Look after a while what others have left, if no word comes before.
+
+        Not at once: who opens a store for a single call is not kept waiting by that.
+        """
         with self._lock:
             if self._thread is None and not self._stop.is_set():
                 self._thread = threading.Thread(
@@ -52,14 +55,19 @@ class Background:
                 )
                 self._thread.start()
 
+    def wake(self) -> None:
+        """Say that there is something to do."""
+        self._told = True
+        self._wake.set()
+        self.begin()
+
     def drain(self, timeout_s: float | None = None) -> bool:
         """Wait until all that waits now was tried, at most so long; return whether it was.
 
         Where no word of anything to do has come yet, nothing is waited for.
         """
-        with self._lock:
-            if self._thread is None:
-                return True
+        if not self._told:
+            return True
         with self._passed:
             wanted = self._begun + 1  # what is under way may have looked before it came
             self._wake.set()
@@ -79,12 +87,17 @@ class Background:
 
     def _work(self) -> None:
         while not self._stop.is_set():
+            self._wake.wait(self._poll_s)
+            if self._stop.is_set():
+                return
             self._wake.clear()
             with self._passed:
                 self._begun += 1
                 number = self._begun
             try:
                 self._run_due(self._stop.is_set)
+            except StoreReadOnly:
+                return  # whoever can write does the work
             except MnemonError as error:
                 _log.warning("work in the background failed, and waits: %s", error)
             except Exception as error:  # noqa: BLE001 - a function of the caller's may raise anything
@@ -93,4 +106,3 @@ class Background:
                 with self._passed:
                     self._ended = number
                     self._passed.notify_all()
-            self._wake.wait(self._poll_s)

@@ -1,0 +1,135 @@
+"""How owners share the calls of one model, and what becomes of calls when a worker is to stop."""
+
+from __future__ import annotations
+
+import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from integration.learning import START, remembering
+from mnemon import Mnemon
+from mnemon.domain.work import Work
+from mnemon.services.turns import LEASE_S, TURN
+from mnemon.testing.clock import SettableClock
+from mnemon.testing.model_server import Asked
+
+_NUMBER = re.compile(r"Box (\d+) of (\w+) holds lamps\.")
+_PATIENCE_S = 60.0
+_AT_ONCE = 4
+
+
+@pytest.fixture
+def clock() -> SettableClock:
+    return SettableClock(START)
+
+
+def facts_of(asked: Asked) -> dict[str, Any]:
+    said = _NUMBER.search(asked.user)
+    assert said is not None
+    kind = {"type": "knowledge", "from": [1]}
+    return {"facts": [{"fact": said[0], **kind}]}
+
+
+def talk(memory: Mnemon, owner: str, exchanges: int) -> None:
+    for number in range(exchanges):
+        memory.learn(f"Box {number} of {owner} holds lamps.", "Noted.", owner=owner)
+
+
+def learned(memory: Mnemon, owner: str) -> list[int]:
+    """Return the numbers of the boxes that are remembered, sorted."""
+    page = memory.list(owner=owner, state="all", limit=1_000)
+    found = (_NUMBER.search(each.content) for each in page.memories)
+    return sorted(int(match[1]) for match in found if match)
+
+
+class Gate:
+    """A model whose calls wait until they are let through.
+
+    Attributes:
+        asked: Who was asked about, in order.
+    """
+
+    def __init__(self) -> None:
+        self._all_through = threading.Event()
+        self._came = threading.Semaphore(0)
+        self.asked: list[str] = []
+
+    def __call__(self, asked: Asked) -> Any:
+        said = _NUMBER.search(asked.user)
+        assert said is not None
+        self.asked.append(said[2])
+        self._came.release()
+        self._all_through.wait(_PATIENCE_S)
+        return facts_of(asked)
+
+    def wait_for(self, calls: int) -> None:
+        for _ in range(calls):
+            assert self._came.acquire(timeout=_PATIENCE_S)
+
+    def open(self) -> None:
+        self._all_through.set()
+
+
+def test_who_says_little_does_not_wait_for_who_said_much(clock: SettableClock) -> None:
+    gate = Gate()
+    with remembering("tiers", gate, clock) as (memory, _), ThreadPoolExecutor(1) as apart:
+        talk(memory, "ann", 3 * TURN)
+        working = apart.submit(memory.work)
+        gate.wait_for(_AT_ONCE)
+        talk(memory, "bob", 1)
+        gate.open()
+        working.result(_PATIENCE_S)
+        assert learned(memory, "ann") == list(range(3 * TURN))
+        assert learned(memory, "bob") == [0]
+    assert gate.asked.index("bob") <= 2 * TURN
+
+
+def test_what_was_asked_when_it_is_to_stop_is_kept_and_no_more_is_asked(
+    clock: SettableClock,
+) -> None:
+    gate, stop = Gate(), threading.Event()
+    with remembering("tiers", gate, clock) as (memory, server), ThreadPoolExecutor(1) as apart:
+        talk(memory, "ann", 20)
+        working = apart.submit(lambda: memory.work(stop.is_set))
+        gate.wait_for(_AT_ONCE)
+        stop.set()
+        gate.open()
+        working.result(_PATIENCE_S)
+        asked = len(server.asked)
+        assert asked == _AT_ONCE
+        assert learned(memory, "ann") == list(range(asked))
+        assert memory.backlog(owner="ann").waiting == 2 * (20 - asked)
+        claims = memory._parts.store.claims
+        assert claims.take("ann", Work.LEARN, now=clock.now(), lease_s=1.0) is not None
+
+
+class Ticking(SettableClock):
+    """A clock by which time passes whenever it is looked at."""
+
+    def now(self) -> Any:
+        self.advance(timedelta(seconds=1))
+        return super().now()
+
+
+def test_a_claim_is_held_for_as_long_as_the_work_takes() -> None:
+    clock, opened, rivals = Ticking(START), list[Mnemon](), list[object]()
+
+    def rival(asked: Asked) -> Any:
+        if '"facts"' not in asked.system:
+            return {"summary": "Of boxes."}
+        claims = opened[0]._parts.store.claims
+        rivals.append(claims.take("ann", Work.LEARN, now=clock.now(), lease_s=1.0))
+        return facts_of(asked)
+
+    with remembering("tiers", rival, clock) as (memory, _):
+        opened.append(memory)
+        talk(memory, "ann", 60)
+        begun = clock.now()
+        memory.work()
+        assert clock.now() - begun > timedelta(seconds=LEASE_S)
+        assert rivals == [None] * 60
+        assert set(learned(memory, "ann")) == set(range(60))

@@ -1,0 +1,119 @@
+"""The installed program as a worker, told to stop in the middle of calls."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from integration.learning import OWNER, client
+from mnemon import Mnemon
+from mnemon.config import load
+from mnemon.domain.work import Work
+from mnemon.services.turns import LEASE_S
+from mnemon.testing.model_server import Asked, ModelServer
+
+PROGRAM = Path(sys.executable).with_name("mnemon")
+DEADLINE_S = 60.0
+
+_EXCHANGES = 30
+_AT_ONCE = 4
+_SAID = re.compile(r"Box \d+ holds lamps\.")
+
+
+class Gate:
+    """A model that answers when it is let to."""
+
+    def __init__(self) -> None:
+        self._open = threading.Event()
+        self._came = threading.Semaphore(0)
+        self.told: list[str] = []
+
+    def __call__(self, asked: Asked) -> Any:
+        said = _SAID.search(asked.user)
+        assert said is not None
+        self.told.append(said[0])
+        self._came.release()
+        self._open.wait(DEADLINE_S)
+        return {"facts": [{"fact": said[0], "type": "knowledge", "from": [1]}]}
+
+    def wait_for(self, calls: int) -> None:
+        for _ in range(calls):
+            assert self._came.acquire(timeout=DEADLINE_S)
+
+    def open(self) -> None:
+        self._open.set()
+
+
+def environment(folder: Path, server: ModelServer) -> dict[str, str]:
+    own = {name: text for name, text in os.environ.items() if not name.startswith("MNEMON_")}
+    folders = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "HOME", "USERPROFILE", "LOCALAPPDATA")
+    return {
+        **own,
+        **{name: str(folder / "home") for name in folders},
+        "MNEMON_STORE": str(folder / "memory.db"),
+        "MNEMON_PROFILE": "tiers",
+        "MNEMON_ENABLE_ENCRYPTION": "false",
+        "MNEMON_CHAT__PROVIDER": "openai",
+        "MNEMON_CHAT__MODEL": "scripted",
+        "MNEMON_CHAT__BASE_URL": server.openai_url,
+        "MNEMON_CHAT__CALLS_AT_ONCE": str(_AT_ONCE),
+        "OPENAI_API_KEY": "sk-of-the-tests",
+    }
+
+
+def opened(folder: Path, server: ModelServer) -> Mnemon:
+    return Mnemon.open(
+        folder / "memory.db",
+        profile="tiers",
+        config=load(None, {"MNEMON_ENABLE_ENCRYPTION": "false"}, {}),
+        chat=client(server.openai_url),
+        worker=False,
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a process there can't be sent a signal")
+def test_a_worker_that_is_told_to_stop_keeps_what_it_asked_and_gives_the_rest_back(
+    tmp_path: Path,
+) -> None:
+    gate = Gate()
+    with ModelServer(gate) as server:
+        with opened(tmp_path, server) as memory:
+            for number in range(_EXCHANGES):
+                memory.learn(f"Box {number} holds lamps.", "Noted.", owner=OWNER)
+        with subprocess.Popen(
+            [PROGRAM, "worker"],
+            env=environment(tmp_path, server),
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as worker:
+            try:
+                gate.wait_for(_AT_ONCE)
+                worker.send_signal(signal.SIGTERM)
+                gate.open()
+                _, said = worker.communicate(timeout=DEADLINE_S)
+            finally:
+                worker.kill()
+        assert (worker.returncode, said) == (0, b"mnemon: working; Ctrl-C stops\n")
+        with opened(tmp_path, server) as memory:
+            assert_left_whole(memory, gate.told)
+
+
+def assert_left_whole(memory: Mnemon, asked: list[str]) -> None:
+    """Check that what was asked about is learned, and the rest may be taken at once by others."""
+    assert _AT_ONCE <= len(asked) < _EXCHANGES
+    page = memory.list(owner=OWNER, limit=1_000)
+    assert sorted(each.content for each in page.memories) == sorted(asked)
+    assert memory.backlog(owner=OWNER).waiting == 2 * (_EXCHANGES - len(asked))
+    store, now = memory._parts.store, memory.messages(owner=OWNER)[0].at
+    assert now is not None
+    assert store.claims.take(OWNER, Work.LEARN, now=now, lease_s=LEASE_S) is not None
+    assert memory.verify().findings == ()
