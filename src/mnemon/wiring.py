@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mnemon.owner import Services
+from mnemon.owner import CONTEXT_TOP_K, TOKEN_BUDGET, Services
 from mnemon.ports.usage import Prices
 from mnemon.services.base_memory import BaseMemoryKeeping
 from mnemon.services.change import Changing
@@ -86,6 +86,14 @@ def services(ground: Ground, settings: Settings) -> Services:
     changing, weighing = Changing(access, indexer), Weighing(access, indexer)
     maintaining, retaining = Maintaining(access), Retaining(access, indexer)
     consolidating = _consolidating(ground)
+    contexts = Contexts(access, indexer, recalling, touches, enabled=settings.enable_rag)
+
+    def recalled(owner_id: str, text: str) -> str:
+        request = recalling.request(
+            owner_id, text, top_k=None, otherwise=CONTEXT_TOP_K, token_budget=TOKEN_BUDGET
+        )
+        return contexts.build(owner_id, request, touch=True).text
+
     return Services(
         base_memory=BaseMemoryKeeping(access),
         maintaining=maintaining,
@@ -106,9 +114,9 @@ def services(ground: Ground, settings: Settings) -> Services:
         changing=changing,
         compressing=Compressing(
             access,
-            indexer,
-            settling,
+            Staging(access, indexer),
             Summarising(access, ground.condensers, indexer),
+            recalled,
             context_window=settings.chat.context_window,
             max_failures=settings.timeline.max_failures_before_degrade,
         ),
@@ -120,7 +128,7 @@ def services(ground: Ground, settings: Settings) -> Services:
             at_once=settings.chat.calls_at_once,
         ),
         recalling=recalling,
-        contexts=Contexts(access, indexer, recalling, touches, enabled=settings.enable_rag),
+        contexts=contexts,
         ingesting=Ingesting(access, weighing, settling),
         inspecting=Inspecting(access),
         transferring=Transferring(access, indexer, settling),

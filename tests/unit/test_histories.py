@@ -8,7 +8,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.policies.histories import SUMMARY, apart, raw, shortened, text_of, turns_of
+from mnemon.policies.histories import (
+    CALL_CHARS,
+    KEEP,
+    SUMMARY,
+    Done,
+    apart,
+    done_of,
+    entry_key,
+    fitting,
+    is_entry,
+    mark,
+    mark_of,
+    raw,
+    shortened,
+    speaks,
+    text_of,
+    told_of,
+    turns_of,
+    unique_of,
+)
 from mnemon.policies.rendering.defusing import QUOTED
 
 ROLES = st.sampled_from(["user", "assistant", "tool", "call"])
@@ -44,8 +63,8 @@ def test_a_call_of_a_tool_stays_with_its_results() -> None:
 def test_a_call_in_the_manner_of_anthropic_stays_with_its_result() -> None:
     call = {"role": "assistant", "content": [{"type": "tool_use", "id": "1"}]}
     result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1"}]}
-    history = [said("user"), said("assistant"), call, result]
-    assert apart(history, 0, keep=1).new == tuple(history[:2])
+    history = [said("user"), call, result, said("user"), said("assistant")]
+    assert apart(history, 0, keep=3).new == tuple(history[:1])
 
 
 def test_what_the_caller_says_to_the_model_stays_in_front() -> None:
@@ -63,7 +82,7 @@ def test_a_history_with_a_summary_holds_only_new_messages() -> None:
         {"role": "system", "content": f"{SUMMARY} Before."},
         *talk(*["user", "assistant"] * 3),
     ]
-    parts = apart(history, 40)
+    parts = apart(history, 0)
     assert (parts.summary, parts.done) == ("Before.", 0)
     assert parts.new == tuple(history[1:3])
 
@@ -111,8 +130,7 @@ def test_nothing_is_lost_and_nothing_changes_its_place(
 def test_raw_texts_hold_all_that_was_said_and_none_is_too_long(
     contents: list[str], most: int
 ) -> None:
-    entries = [said("user", content) for content in contents]
-    texts = raw(entries, most)
+    texts = raw(contents, most)
     assert all(0 < len(text) <= most for text in texts)
     kept = "".join(texts).replace("\n", "").replace(" ", "")
     for content in contents:
@@ -130,3 +148,105 @@ def test_a_summary_in_a_turn_of_the_systems_gives_no_orders_and_opens_no_tag() -
     assert second.startswith(QUOTED)
     again = apart([told, *parts.kept], 0).summary
     assert shortened(parts, again)[0] == told
+
+
+def call(**more: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": [{"type": "tool_use", "id": "1", **more}]}
+
+
+def result(content: object) -> dict[str, Any]:
+    part = {"type": "tool_result", "tool_use_id": "1", "content": content}
+    return {"role": "user", "content": [part]}
+
+
+class Block:
+    """A part of a message as a client's own object."""
+
+    def __init__(self, **fields: object) -> None:
+        self.__dict__.update(fields)
+
+
+def test_a_tools_result_in_the_users_name_is_no_turn_and_not_the_users_last_word() -> None:
+    history = [said("user"), *[call(), result("4 degrees")] * 3]
+    assert turns_of(history) == 1
+    assert apart(history, 0).kept == tuple(history)
+    both = {"role": "user", "content": [*result("4")["content"], {"type": "text", "text": "ok"}]}
+    assert speaks(both)
+
+
+def test_a_history_in_which_no_user_speaks_is_made_shorter_too() -> None:
+    history = talk(*["assistant"] * 7)
+    assert len(apart(history, 0).kept) == KEEP
+
+
+def test_a_clients_own_objects_are_read_as_mappings_are() -> None:
+    calls = {"role": "assistant", "content": [Block(type="tool_use", name="look", input={"a": 1})]}
+    seen = result([Block(type="text", text="seen")])
+    history = [said("user"), calls, seen, said("user"), said("assistant")]
+    assert apart(history, 0, keep=3).new == tuple(history[:1])
+    assert told_of(calls) == "[calls look: {'a': 1}]"
+    assert text_of(seen) == "seen"
+    older = {"role": "assistant", "content": None, "tool_calls": [Block(id="1")]}
+    assert apart([said("user"), older, said("user")], 0, keep=1).new == (said("user"),)
+
+
+def test_what_a_tool_is_called_with_is_told_and_images_are_named() -> None:
+    called = {
+        "role": "assistant",
+        "content": "Let me see.",
+        "tool_calls": [{"function": {"name": "weather", "arguments": '{"city": "Oslo"}'}}],
+    }
+    assert told_of(called) == 'Let me see.\n[calls weather: {"city": "Oslo"}]'
+    image = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:x"}}]}
+    assert told_of(image) == "[image_url]"
+    long = {"role": "assistant", "function_call": {"name": "write", "arguments": "x" * 999}}
+    assert len(told_of(long)) == CALL_CHARS + 1
+
+
+def test_what_is_done_is_known_by_the_message_that_an_entry_ends_with() -> None:
+    history = talk(*["user", "assistant"] * 5)
+    first, second = (mark(text_of(history[place])) for place in (1, 5))
+    assert done_of(history, 6, [first, second], text_of) == Done(6, 2)
+    assert done_of(history[4:], 6, [first, second], text_of) == Done(2, 2)
+    assert done_of(history[:4], 6, [first, second], text_of) == Done(2, 1)
+    assert done_of(history, 0, [], text_of) == Done()
+
+
+def test_another_history_of_the_same_name_is_new_however_long_it_is() -> None:
+    other = [said("user", f"other {n}") for n in range(20)]
+    assert done_of(other, 6, [mark("5")], text_of) == Done()
+
+
+def test_a_history_that_bears_a_summary_holds_nothing_that_is_done() -> None:
+    history = [{"role": "system", "content": f"{SUMMARY} Before."}, *talk("user", "assistant")]
+    assert done_of(history, 1, [mark("0")], text_of) == Done()
+
+
+def test_what_was_done_never_reaches_into_what_stays() -> None:
+    history = talk(*["user", "assistant"] * 3)
+    assert apart(history, 6).kept == tuple(history[2:])
+
+
+def test_turns_count_from_what_was_kept_the_last_time_on() -> None:
+    history = talk(*["user", "assistant"] * 6)
+    assert turns_of(apart(history, 0).since) == 6
+    assert turns_of(apart(history, 4).since) == 2
+
+
+@given(st.text("ab_ ", max_size=9), st.text(max_size=9), st.text(max_size=9))
+def test_an_entrys_key_tells_its_conversation_and_what_it_ends_with(
+    session: str, new_id: str, last: str
+) -> None:
+    key = entry_key(session, unique_of(new_id, last))
+    assert key.startswith(f"ctx_{session}_")
+    assert is_entry(key)
+    assert mark_of(key) == mark(last)
+
+
+@given(st.lists(st.integers(0, 9), max_size=9), st.integers(0, 30))
+def test_of_what_stands_for_the_rest_the_newest_fit(costs: list[int], room: int) -> None:
+    lines = [f"{place}" for place in range(len(costs))]
+    kept = fitting(lines, costs, room)
+    assert kept == lines[len(lines) - len(kept) :]
+    assert sum(costs[len(lines) - len(kept) :]) <= room or len(kept) == 1
+    assert bool(kept) == bool(lines)

@@ -87,7 +87,7 @@ def chunks(numbers: ChunksNumbers = ChunksNumbers()) -> Profile:
         condensing=Condensing(
             sessions=Sessions(
                 numbers.compression_threshold,
-                numbers.sessions_to_compress or numbers.compression_threshold // 2,
+                numbers.sessions_to_compress or max(1, numbers.compression_threshold // 2),
                 EPISODIC,
                 SEMANTIC,
             ),

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from mnemon.domain.memories import Action, Event, Memory, Source, State
 from mnemon.errors import Conflict, InvalidInput, NotFound
 from mnemon.policies import arguments, ids
-from mnemon.policies.kinds import kind_in
 from mnemon.services import condensed
 from mnemon.services.drafts import checked_kind, end_of, screened_content, told, trusted_kind
 from mnemon.services.indexing import in_window, memory_text, message_text
@@ -249,14 +248,10 @@ class Changing:
         if isinstance(record, Memory) and is_summary(tx, record):
             return []
         told = condensed.told_of(tx, [record])
-        kind = self._entries(tx.owner_id)
-        made = condensed.made_of(tx, (record.id, *others), told, kind)
+        profile = self._access.profile(tx.owner_id)
+        made = condensed.made_of(tx, (record.id, *others), told, profile)
         condensed.leave_out(tx, told, now)
         return condensed.retire(tx, made, record.id, now)
-
-    def _entries(self, owner_id: str) -> str:
-        """Return the kind of entries that stand for histories."""
-        return kind_in("summary", self._access.profiles["standard"], self._access.profile(owner_id))
 
     def _forget_message(self, underway: Underway, message: Message, now: datetime) -> Forgotten:
         tx = underway.tx
@@ -320,8 +315,8 @@ class Changing:
         """Bring back what went with a record that is restored, as far as it still holds."""
         tx = underway.tx
         told = condensed.told_of(tx, [record])
-        kind = self._entries(tx.owner_id)
-        for memory in condensed.went_along(tx, (record.id, *others), told, kind):
+        profile = self._access.profile(tx.owner_id)
+        for memory in condensed.went_along(tx, (record.id, *others), told, profile):
             state = condensed.state_before(tx, memory)
             if state is not State.ACTIVE:
                 tx.amend(replace(memory, state=state, updated_at=now))

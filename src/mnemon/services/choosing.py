@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mnemon.domain.items import Span, Trait
-from mnemon.domain.memories import Memory, State
+from mnemon.domain.memories import EPISODE, Memory, State
 from mnemon.domain.messages import Message
 from mnemon.domain.recall import Dropped, DropReason, Recalled, Score
 from mnemon.policies.budgeting import prompt_tokens
+from mnemon.policies.condensing import SUMMARY
 from mnemon.policies.folding import sentence_keys
 from mnemon.policies.ranking.selection import in_order
 
@@ -196,14 +197,21 @@ def _related(first: Memory | Message, second: Memory | Message) -> bool:
     """Return whether two records may stand for each other.
 
     Two messages may not: the same words said twice are two episodes. A memory and a message
-    may where the memory was made from it; two memories always.
+    may where the memory was made from it; two memories always. But a summary stands beside all
+    that it was made of, whose words it may have, and which is found as it was before.
     """
+    if SUMMARY in (_kind(first), _kind(second)):
+        return False
     if isinstance(first, Message) and isinstance(second, Message):
         return False
     if isinstance(first, Memory) and isinstance(second, Memory):
         return True
     memory, message = (first, second) if isinstance(first, Memory) else (second, first)
     return isinstance(memory, Memory) and any(each.id == message.id for each in memory.sources)
+
+
+def _kind(record: Memory | Message) -> str:
+    return record.kind if isinstance(record, Memory) else EPISODE
 
 
 def _marked(snapshot: Snapshot, chosen: list[Recalled], at: datetime) -> list[Recalled]:
@@ -218,6 +226,11 @@ def _marked(snapshot: Snapshot, chosen: list[Recalled], at: datetime) -> list[Re
 
 
 def _is_superseded(memory: Memory, at: datetime, *, among: Sequence[Memory]) -> bool:
-    """Tell whether a memory was superseded by that time, and by none of these."""
+    """Tell whether a memory was superseded by that time, and by none of these.
+
+    A summary that was undone changes nothing of what it was made of.
+    """
     is_gone = memory.state is State.SUPERSEDED and memory.updated_at <= at
+    if memory.kind == SUMMARY:
+        return False
     return is_gone and memory.superseded_by not in {each.id for each in among}

@@ -7,50 +7,63 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from mnemon.domain.memories import Memory, Origin
+from mnemon.domain.memories import Memory, State
 from mnemon.domain.messages import Role
 from mnemon.domain.recall import Scope
 from mnemon.domain.work import Progress
-from mnemon.errors import InvalidInput, ServiceFailed
+from mnemon.errors import InvalidInput, ServiceFailed, StoreReadOnly, StoreUnavailable
 from mnemon.policies import arguments
 from mnemon.policies.budgeting import prompt_tokens
 from mnemon.policies.condensing import SUMMARY
 from mnemon.policies.histories import (
+    SUMMARY_SHARE,
+    Done,
     Entry,
     Parts,
     apart,
+    done_of,
     entry_key,
+    fitting,
+    is_entry,
+    mark_of,
     raw,
     shortened,
+    speaks,
     text_of,
+    told_of,
     turns_of,
+    unique_of,
 )
 from mnemon.policies.kinds import own_kind
-from mnemon.policies.trust import least_trusted, origin_of
+from mnemon.policies.trust import origin_of
 from mnemon.prompts.summary import HISTORY
 from mnemon.prompts.transcripts import Spoken
-from mnemon.services.drafts import Draft, judged
-from mnemon.services.planning import Order
+from mnemon.services.maintain import evict
+from mnemon.services.paging import all_memories
 from mnemon.services.screening import screened_name
+from mnemon.services.summarising import Summary
+from mnemon.text.cleaning import cleaned
 from mnemon.text.screening import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
     from typing import Any
 
     from mnemon.policies.triggers import Trigger
-    from mnemon.ports.store import Snapshot, Transaction
+    from mnemon.ports.store import Snapshot
     from mnemon.profiles.model import Profile
     from mnemon.services.access import Access
-    from mnemon.services.indexing import Indexer
-    from mnemon.services.settling import Settling
+    from mnemon.services.consolidation.staging import Staging
     from mnemon.services.summarising import Summarising
 
 RAW = "[RAW]"
 """What an entry begins with that holds messages as they were: nothing could summarise them."""
 
 BY = "compression"
+
+_ASIDE = (ServiceFailed, StoreUnavailable, StoreReadOnly)
+"""What makes no history wait: it stays as it is."""
 
 _log = logging.getLogger(__name__)
 
@@ -61,15 +74,49 @@ class Compressed:
 
     Attributes:
         history: What to send to a model in place of the history.
+        context: What is remembered for the last thing that the user says, as text for the system
+            prompt; empty: nothing.
         fired: Why it was made shorter; empty: it was not.
         memories: The entries stored for what it no longer holds.
-        failed: Whether it was to be made shorter, and could not be.
+        failed: Whether it was to be made shorter, and could not be as usual.
     """
 
     history: tuple[Mapping[str, Any], ...]
+    context: str = ""
     fired: tuple[Trigger, ...] = ()
     memories: tuple[Memory, ...] = ()
     failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A history to make shorter, and what is known of its conversation.
+
+    Attributes:
+        owner_id: Whose.
+        profile: The owner's.
+        session_id: The conversation.
+        parts: The history, taken apart.
+        window: What the model's window holds, in tokens.
+        progress: How far the conversation's history was made shorter.
+        last_at: When anything of it was logged last; None: nothing was.
+        lines: What stands for what is gone of the history, oldest first.
+    """
+
+    owner_id: str
+    profile: Profile
+    session_id: str
+    parts: Parts
+    window: int
+    progress: Progress
+    last_at: datetime | None
+    lines: Sequence[str]
+
+    @property
+    def reached(self) -> int:
+        """How many messages will have been made shorter once the new ones are."""
+        before = self.progress.consolidated_to if self.parts.summary else self.parts.done
+        return before + len(self.parts.new)
 
 
 class Compressing:
@@ -78,9 +125,9 @@ class Compressing:
     def __init__(
         self,
         access: Access,
-        indexer: Indexer,
-        settling: Settling,
+        staging: Staging,
         summarising: Summarising,
+        recalled: Callable[[str, str], str],
         *,
         context_window: int,
         max_failures: int,
@@ -89,16 +136,16 @@ class Compressing:
 
         Args:
             access: The way to the memories.
-            indexer: Counts tokens.
-            settling: Stores the entries.
+            staging: Makes the entries.
             summarising: Writes summaries.
+            recalled: Returns what an owner's memory has for a text, as text for a prompt.
             context_window: What the model's window holds, in tokens, where it is not said.
             max_failures: After how many failures in a row messages are stored as they are.
         """
         self._access = access
-        self._indexer = indexer
-        self._settling = settling
+        self._staging = staging
         self._summarising = summarising
+        self._recalled = recalled
         self._context_window = context_window
         self._max_failures = max_failures
 
@@ -124,141 +171,180 @@ class Compressing:
         Raises:
             InvalidInput: An argument can't be taken.
         """
-        given = [_entry(each, place) for place, each in enumerate(history)]
+        given = tuple(_entry(each, place) for place, each in enumerate(history))
         session = screened_name(session_id, "session")
         window = self._context_window
         if context_window is not None:
             window = arguments.count(context_window, "context_window", least=1)
+        try:
+            made = self._compressed(self._read(owner_id, session, given, window), given)
+        except _ASIDE as error:
+            _log.warning("a history could not be made shorter: %s", error)
+            made = Compressed(given, failed=True)
+        return replace(made, context=self._context(owner_id, given))
+
+    def _context(self, owner_id: str, history: Sequence[Entry]) -> str:
+        said = next((text_of(each) for each in reversed(history) if speaks(each)), "")
+        if not cleaned(said):
+            return ""
+        try:
+            return self._recalled(owner_id, said)
+        except _ASIDE as error:
+            _log.warning("nothing could be recalled for a history: %s", error)
+            return ""
+
+    def _read(self, owner_id: str, session_id: str, given: Sequence[Entry], window: int) -> _Asked:
         profile = self._access.profile(owner_id)
         with self._access.store.read(owner_id) as snapshot:
-            progress = snapshot.progress(session)
-            last_at = next((s.last_at for s in snapshot.sessions() if s.id == session), None)
-            known = self._summaries(snapshot, profile, session)
-        parts = apart(given, progress.consolidated_to)
-        if parts.done:
-            parts = replace(parts, summary="\n".join(known))
-        before = shortened(replace(parts, kept=(*parts.new, *parts.kept)), parts.summary)
-        fired = self._fired(profile, parts, before, window, progress, last_at)
-        if not fired:
-            return Compressed(tuple(before if parts.done else given))
-        try:
-            return self._shortened(owner_id, profile, session, parts, progress, fired)
-        except ServiceFailed as error:
-            _log.warning("a history could not be summarised: %s", error)
-            return self._degraded(owner_id, profile, session, parts, progress, fired)
-
-    def _fired(
-        self,
-        profile: Profile,
-        parts: Parts,
-        before: Sequence[Mapping[str, Any]],
-        window: int,
-        progress: Progress,
-        last_at: datetime | None,
-    ) -> tuple[Trigger, ...]:
-        now = self._access.clock.now()
-        latest = max(filter(None, (last_at, progress.at)), default=now)
-        texts = [text_of(each) for each in before]
-        return profile.condensing.history.fired(
-            tokens=sum(prompt_tokens(n) for n in self._indexer.prompt_pieces(texts)),
-            context_window=window,
-            turns=turns_of((*parts.new, *parts.kept)),
-            idle_minutes=(now - latest).total_seconds() / 60,
-            new=len(parts.new),
+            progress = snapshot.progress(session_id)
+            sessions = {session.id: session for session in snapshot.sessions()}
+            entries = self._entries(snapshot, profile, session_id)
+        marks = [mark_of(each.key or "") for each, _ in entries]
+        done = done_of(given, progress.consolidated_to, marks, _read_out)
+        parts = apart(given, done.messages)
+        last = sessions.get(session_id)
+        return _Asked(
+            owner_id,
+            profile,
+            session_id,
+            parts,
+            window,
+            progress,
+            None if last is None else last.last_at,
+            self._lines(parts, done, entries),
         )
 
-    def _shortened(
-        self,
-        owner_id: str,
-        profile: Profile,
-        session: str,
-        parts: Parts,
-        progress: Progress,
-        fired: tuple[Trigger, ...],
-    ) -> Compressed:
-        summary = self._summarising.summary(owner_id, _spoken(parts.new), HISTORY)
-        entry = f"[{self._access.clock.now():%Y-%m-%d %H:%M}] {summary.text}"
-        stored = self._store(owner_id, profile, session, parts, progress, [entry])
-        told_now = "\n".join(filter(None, (parts.summary, entry)))
-        return Compressed(tuple(shortened(parts, told_now)), fired, stored)
+    def _entries(
+        self, snapshot: Snapshot, profile: Profile, session_id: str
+    ) -> list[tuple[Memory, bool]]:
+        """Return the entries of a conversation, oldest first, each with whether it may be told.
+
+        What is forgotten, or waits for a review, may not; but its messages are not written again.
+        """
+        if not snapshot.progress(session_id).consolidated_to:
+            return []
+        kinds = frozenset({own_kind(SUMMARY, profile)})
+        scope = Scope(now=self._access.clock.now(), kinds=kinds, session_id=session_id)
+        shown = snapshot.within(replace(scope, include_withheld=False))
+        told = set(snapshot.items(shown).record_id)
+        active = snapshot.memories(list(snapshot.items(snapshot.within(scope)).record_id))
+        forgotten = all_memories(snapshot, frozenset({State.FORGOTTEN}), kinds)
+        found = [
+            (each, each.id in told)
+            for each in (*active, *forgotten)
+            if is_entry(each.key) and each.session_id == session_id
+        ]
+        return sorted(found, key=lambda entry: entry[0].id)
+
+    def _lines(self, parts: Parts, done: Done, entries: Sequence[tuple[Memory, bool]]) -> list[str]:
+        """Return what stands for what is gone: as the history has it, or as it is stored."""
+        if parts.summary:
+            return parts.summary.splitlines()
+        if not parts.done:
+            return []
+        return [self._line(each.content) for each, is_told in entries[: done.entries] if is_told]
+
+    def _line(self, content: str) -> str:
+        """Return what stands for an entry in a prompt: of messages as they were, an extract."""
+        if not content.startswith(RAW):
+            return " ".join(content.split())
+        return self._summarising.by_words([Spoken(content.removeprefix(RAW))], HISTORY).text
+
+    def _compressed(self, asked: _Asked, given: tuple[Entry, ...]) -> Compressed:
+        parts = asked.parts
+        whole = self._with(replace(parts, kept=(*parts.new, *parts.kept)), asked)
+        if not parts.done:
+            whole = given
+        fired = self._fired(asked, whole) if parts.new else ()
+        if not fired:
+            return Compressed(whole)
+        told = _spoken(parts.new)
+        if not told:  # they say nothing
+            return Compressed(whole)
+        try:
+            summary = self._summarising.summary(asked.owner_id, told, HISTORY)
+        except ServiceFailed as error:
+            _log.warning("a history could not be summarised: %s", error)
+            return replace(self._degraded(asked, told, whole), fired=fired, failed=True)
+        line = f"[{self._access.clock.now():%Y-%m-%d %H:%M}] {summary.text}".rstrip()
+        stored = self._store(asked, [replace(summary, text=line)])
+        return Compressed(self._with(parts, asked, line), fired=fired, memories=stored)
+
+    def _with(self, parts: Parts, asked: _Asked, *new: str) -> tuple[Entry, ...]:
+        """Return a history with as much of what stands for the rest as there is room for."""
+        lines = [*asked.lines, *new]
+        room = SUMMARY_SHARE * asked.window
+        return tuple(shortened(parts, "\n".join(fitting(lines, self._costs(lines), room))))
+
+    def _costs(self, texts: Sequence[str]) -> list[int]:
+        return [prompt_tokens(pieces) for pieces in self._staging.indexer.prompt_pieces(texts)]
+
+    def _fired(self, asked: _Asked, whole: Sequence[Entry]) -> tuple[Trigger, ...]:
+        now = self._access.clock.now()
+        latest = max(filter(None, (asked.last_at, asked.progress.at)), default=now)
+        return asked.profile.condensing.history.fired(
+            tokens=sum(self._costs([cleaned(told_of(each)) for each in whole])),
+            context_window=asked.window,
+            turns=turns_of(asked.parts.since),
+            idle_minutes=(now - latest).total_seconds() / 60,
+            new=len(asked.parts.new),
+        )
 
     def _degraded(
-        self,
-        owner_id: str,
-        profile: Profile,
-        session: str,
-        parts: Parts,
-        progress: Progress,
-        fired: tuple[Trigger, ...],
+        self, asked: _Asked, told: Sequence[Spoken], whole: tuple[Entry, ...]
     ) -> Compressed:
         """Count a failure; after too many, store the messages as they are."""
-        failures = progress.failures + 1
-        whole = shortened(replace(parts, kept=(*parts.new, *parts.kept)), parts.summary)
+        failures = asked.progress.failures + 1
         if failures < self._max_failures:
-            if self._access.enabled:
-                with self._access.store.write(owner_id) as tx:
-                    tx.set_progress(session, replace(progress, failures=failures))
-            return Compressed(tuple(whole), fired, failed=True)
-        room = profile.max_memory_chars - len(RAW) - 1
-        entries = [f"{RAW} {text}" for text in raw(parts.new, room)]
-        stored = self._store(owner_id, profile, session, parts, progress, entries)
-        extracted = self._summarising.extracted(owner_id, _spoken(parts.new), HISTORY)
-        told = "\n".join(filter(None, (parts.summary, extracted.text)))
-        return Compressed(tuple(shortened(parts, told)), fired, stored, failed=True)
+            self._count(asked, failures)
+            return Compressed(whole)
+        room = asked.profile.max_memory_chars - len(RAW) - 1
+        texts = raw([f"{each.who}: {each.content}" for each in told], room)
+        stored = self._store(asked, [Summary(f"{RAW} {text}", by_model=False) for text in texts])
+        extract = self._summarising.by_words(told, HISTORY).text
+        return Compressed(self._with(asked.parts, asked, extract), memories=stored)
 
-    def _store(
-        self,
-        owner_id: str,
-        profile: Profile,
-        session: str,
-        parts: Parts,
-        progress: Progress,
-        texts: Sequence[str],
-    ) -> tuple[Memory, ...]:
+    def _count(self, asked: _Asked, failures: int) -> None:
+        """Keep that it failed, unless another call has come further meanwhile."""
+        if not self._access.enabled:
+            return
+        with self._access.store.write(asked.owner_id) as tx:
+            if tx.progress(asked.session_id) == asked.progress:
+                tx.set_progress(asked.session_id, replace(asked.progress, failures=failures))
+
+    def _store(self, asked: _Asked, made: Sequence[Summary]) -> tuple[Memory, ...]:
         """Store entries and how far the history has been made shorter, both or neither."""
         if not self._access.enabled:
             return ()
         now = self._access.clock.now()
-        origin = least_trusted(Origin.SUMMARY, *(origin_of(_known_role(e)) for e in parts.new))
-        kind = own_kind(SUMMARY, profile)
-        drafts = tuple(
-            judged(
-                Draft(
-                    content=text,
-                    kind=kind,
-                    judged=0.0,
-                    key=entry_key(session, self._access.new_id(now)),
-                    happened_at=now,
-                    session_id=session,
-                    origin=origin,
-                ),
-                profile,
+        staged = [
+            self._staging.memory(
+                asked.owner_id,
+                asked.profile,
+                each,
+                own_kind(SUMMARY, asked.profile),
+                (),
+                [origin_of(_known_role(entry)) for entry in asked.parts.new],
+                session_id=asked.session_id,
+                happened_at=now,
+                key=self._key(asked, now),
             )
-            for text in texts
-        )
-        done = progress.consolidated_to if not parts.done else parts.done
-        reached = Progress(done + len(parts.new), 0, now)
-
-        def along(tx: Transaction) -> Sequence[Draft]:
-            if tx.progress(session) != progress:  # another call was first
+            for each in made
+        ]
+        with self._access.store.write(asked.owner_id) as tx:
+            if tx.progress(asked.session_id) != asked.progress:  # another call was first
                 return ()
-            tx.set_progress(session, reached)
-            return drafts
+            for each, (memory, entry) in zip(made, staged, strict=True):
+                self._staging.insert(
+                    tx, memory, entry, asked.profile, by_model=each.by_model, by=BY
+                )
+            tx.set_progress(asked.session_id, Progress(asked.reached, 0, now))
+            evict(tx, asked.profile, now)
+        return tuple(memory for memory, _ in staged)
 
-        return self._settling.settle(Order(owner_id, profile, drafts, now, by=BY), along)
-
-    def _summaries(self, snapshot: Snapshot, profile: Profile, session: str) -> list[str]:
-        """Return what stands for what is gone of a conversation, oldest first."""
-        kind = own_kind(SUMMARY, profile)
-        scope = Scope(
-            now=self._access.clock.now(),
-            kinds=frozenset({kind}),
-            session_id=session,
-            include_withheld=False,
-        )
-        found = snapshot.items(snapshot.within(scope)).record_id
-        memories = snapshot.memories(list(found))
-        return [m.content for m in memories if (m.key or "").startswith(entry_key(session))]
+    def _key(self, asked: _Asked, now: datetime) -> str:
+        last = _read_out(asked.parts.new[-1])
+        return entry_key(asked.session_id, unique_of(self._access.new_id(now), last))
 
 
 def _entry(given: object, place: int) -> Mapping[str, Any]:
@@ -267,9 +353,14 @@ def _entry(given: object, place: int) -> Mapping[str, Any]:
     return given
 
 
+def _read_out(entry: Entry) -> str:
+    """Return a message as it may leave the process: without secrets."""
+    return f"{_role(entry)}\n{redact(cleaned(told_of(entry)))[0]}"
+
+
 def _spoken(entries: Sequence[Entry]) -> list[Spoken]:
     """Return messages as a model may read them: without secrets, and those that say something."""
-    told = (Spoken(redact(text_of(each))[0], _role(each)) for each in entries)
+    told = (Spoken(redact(cleaned(told_of(each)))[0], _role(each)) for each in entries)
     return [each for each in told if each.content.strip()]
 
 

@@ -11,9 +11,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mnemon.domain.memories import Action, Event, Memory, State
+from mnemon.policies.condensing import SUMMARY
 from mnemon.policies.documents import left_of
 from mnemon.policies.folding import sentence_keys
 from mnemon.policies.histories import is_entry
+from mnemon.policies.kinds import own_kind
 from mnemon.policies.retold import Retold, retold
 from mnemon.services.paging import all_memories
 from mnemon.services.remains import is_summary, last_forgotten, rested_on, versions_of
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
     from mnemon.domain.messages import Message
     from mnemon.ports.store import Snapshot, Transaction
+    from mnemon.profiles.model import Profile
 
 _FORGOTTEN = frozenset({State.FORGOTTEN})
 
@@ -58,14 +61,14 @@ def loose(summaries: Iterable[Memory]) -> Loose:
     )
 
 
-def made_of(snapshot: Snapshot, ids: Sequence[str], told: Retold, kind: str) -> list[Memory]:
+def made_of(snapshot: Snapshot, ids: Sequence[str], told: Retold, profile: Profile) -> list[Memory]:
     """Return the summaries that stand for any of these records, and entries that tell of them.
 
     Args:
         snapshot: Where they are.
         ids: The records.
         told: What they tell.
-        kind: Of entries.
+        profile: The owner's.
 
     Returns:
         In any state, oldest first.
@@ -75,7 +78,9 @@ def made_of(snapshot: Snapshot, ids: Sequence[str], told: Retold, kind: str) -> 
     summaries = [each for each in found.values() if is_summary(snapshot, each)]
     entries = [
         each
-        for each in all_memories(snapshot, frozenset(State), frozenset({kind}))
+        for each in all_memories(
+            snapshot, frozenset(State), frozenset({own_kind(SUMMARY, profile)})
+        )
         if is_entry(each.key) and each.id not in ids and _tells(each.content, told)
     ]
     return sorted((*summaries, *entries), key=lambda memory: (memory.created_at, memory.id))
@@ -161,11 +166,13 @@ def _lost(before: str, after: str) -> list[str] | None:
     return [each.removeprefix("- ") for each in said if not sentence_keys(each) <= kept]
 
 
-def went_along(snapshot: Snapshot, ids: Sequence[str], told: Retold, kind: str) -> list[Memory]:
+def went_along(
+    snapshot: Snapshot, ids: Sequence[str], told: Retold, profile: Profile
+) -> list[Memory]:
     """Return the summaries that went with any of these records and may stand again; see there."""
     return [
         each
-        for each in made_of(snapshot, ids, told, kind)
+        for each in made_of(snapshot, ids, told, profile)
         if each.state is State.FORGOTTEN and _went(snapshot, each) and may_stand(snapshot, each)
     ]
 

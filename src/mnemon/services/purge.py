@@ -11,7 +11,6 @@ from mnemon.errors import InvalidInput, NotFound
 from mnemon.policies import arguments, ids
 from mnemon.policies.documents import left_of
 from mnemon.policies.folding import spoken, without
-from mnemon.policies.kinds import kind_in
 from mnemon.services import condensed
 from mnemon.services.indexing import Text, in_window, message_text
 from mnemon.services.remains import is_summary, messages_of, said_by, stands_without, told_by
@@ -166,7 +165,7 @@ class Purging:
         messages, reached = _messages(snapshot, target, said, now)
         told = condensed.told_of(snapshot, [target, *memories])
         ids = (target.id, *(memory.id for memory in memories), *reached)
-        made = condensed.made_of(snapshot, ids, told, self._entries(snapshot.owner_id))
+        made = condensed.made_of(snapshot, ids, told, self._access.profile(snapshot.owner_id))
         return _Plan(
             tuple(memory.id for memory in (*memories, *made)),
             messages,
@@ -174,10 +173,6 @@ class Purging:
             _documents_without(snapshot, said, told),
             condensed.loose(each for each in made if each.state is State.ACTIVE),
         )
-
-    def _entries(self, owner_id: str) -> str:
-        """Return the kind of entries that stand for histories."""
-        return kind_in("summary", self._access.profiles["standard"], self._access.profile(owner_id))
 
     def _carry_out(self, underway: Underway, plan: _Plan, now: datetime) -> None:
         tx, left = underway.tx, plan.left

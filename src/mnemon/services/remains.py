@@ -12,6 +12,7 @@ from mnemon.policies.evidence import sources
 from mnemon.policies.folding import sentence_keys, spoken, without
 from mnemon.policies.support import supported_by
 from mnemon.ports.store import PART_BITS
+from mnemon.services.extracting import BY as LEARNED
 from mnemon.text.analysis import terms
 from mnemon.text.normal import content_key
 from mnemon.text.sentences import sentences
@@ -89,7 +90,13 @@ def told_by(snapshot: Snapshot, memory: Memory) -> frozenset[str]:
 
 
 def rested_on(snapshot: Snapshot, memory: Memory) -> list[str]:
-    """Return the sentences of its messages that a memory rests on in words of its own."""
+    """Return the sentences of its messages that a memory rests on in words of its own.
+
+    Of one that was learned from them: not of what was told apart, and is only said there too.
+    """
+    history = snapshot.history(memory.id)
+    if not any(event.by == LEARNED for event in (history.events if history else ())):
+        return []
     versions = versions_of(snapshot, memory)
     ids = dict.fromkeys(s.id for v in versions for s in v.sources if s.of == "message")
     if not ids:
@@ -97,7 +104,7 @@ def rested_on(snapshot: Snapshot, memory: Memory) -> list[str]:
     said = list(_said(snapshot.originals(list(ids))))
     keys = {content_key(spoken(sentence)) for sentence, _ in said}
     told = [v.content for v in versions if not sentence_keys(v.content) <= keys]
-    if not told or is_summary(snapshot, memory):
+    if not told:
         return []
     texts = sources([one for one, _ in said], [day for _, day in said], [snapshot.owner_id])
     places = {place for content in dict.fromkeys(told) for place in supported_by(content, texts)}

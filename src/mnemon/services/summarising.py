@@ -43,6 +43,9 @@ shortened in it. A guess: what an hour's limit on calls can bear."""
 _BEGINNING_CHARS = 200
 """How much of the first text stands for texts in which nothing is stated: a guess."""
 
+_NOTHING = "…"
+"""What stands for texts that only try to instruct a model."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -112,24 +115,18 @@ class Summarising:
 
     def extracted(self, owner_id: str, told: Sequence[Spoken], style: Style) -> Summary:
         """Return the sentences that say most, in their order; the empty text of nothing."""
-        text = self._extract(owner_id, told, style)
-        if not text and told:  # nothing but questions and the like
-            text = f"{MARK} {shortened(told[0].content, _BEGINNING_CHARS)}"
-        return Summary(redact(text)[0], by_model=False)
+        among = _among(told)
+        return _extracted(told, among, self._vectors(owner_id, among), style)
+
+    def by_words(self, told: Sequence[Spoken], style: Style) -> Summary:
+        """Return such sentences by their words alone: nothing is embedded, and nothing can fail."""
+        return _extracted(told, _among(told), None, style)
 
     def sentences(self, owner_id: str, told: Sequence[Spoken], style: Style) -> list[str]:
         """Return those sentences one by one, as they were said; none of nothing."""
-        text = self._extract(owner_id, told, style).removeprefix(MARK)
+        among = _among(told)
+        text = _extract(among, self._vectors(owner_id, among), style).removeprefix(MARK)
         return [" ".join(span.of(text).split()) for span in sentences(text)]
-
-    def _extract(self, owner_id: str, told: Sequence[Spoken], style: Style) -> str:
-        among = candidates((each.who, each.content) for each in told)
-        return extract(
-            among,
-            self._vectors(owner_id, among),
-            max_sentences=style.max_sentences,
-            max_words=style.max_words,
-        )
 
     def _vectors(self, owner_id: str, among: Sequence[Candidate]) -> NDArray[np.float32] | None:
         if not among or not self._access.profile(owner_id).vectors:
@@ -139,6 +136,27 @@ class Summarising:
         if any(each is None for each in found):
             return None
         return np.array(found, dtype=np.float32)
+
+
+def _among(told: Sequence[Spoken]) -> tuple[Candidate, ...]:
+    return candidates((each.who, each.content) for each in told)
+
+
+def _extract(among: Sequence[Candidate], vectors: NDArray[np.float32] | None, style: Style) -> str:
+    return extract(among, vectors, max_sentences=style.max_sentences, max_words=style.max_words)
+
+
+def _extracted(
+    told: Sequence[Spoken],
+    among: Sequence[Candidate],
+    vectors: NDArray[np.float32] | None,
+    style: Style,
+) -> Summary:
+    text = _extract(among, vectors, style)
+    if not text and told:  # nothing but questions and the like
+        said = (each.content for each in told if not is_suspicious(each.content))
+        text = f"{MARK} {shortened(next(said, _NOTHING), _BEGINNING_CHARS)}"
+    return Summary(redact(text)[0], by_model=False)
 
 
 def _checked(said: str, told: Sequence[Spoken], style: Style, owner_id: str) -> Check:

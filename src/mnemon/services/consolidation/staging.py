@@ -73,6 +73,7 @@ class Staging:
         *,
         session_id: str | None,
         happened_at: datetime | None,
+        key: str | None = None,
     ) -> tuple[Memory, IndexEntry]:
         """Return a memory that stands for others, as trusted as the least of them, and its entry.
 
@@ -87,6 +88,7 @@ class Staging:
             content=summary.text,
             created_at=now,
             updated_at=now,
+            key=key,
             importance=IMPORTANCE,
             happened_at=happened_at,
             expires_at=None if lasting is None else now + lasting,
@@ -94,7 +96,7 @@ class Staging:
             sources=tuple(sources),
             origin=least_trusted(Origin.SUMMARY, *origins),
         )
-        text = memory_text(profile, memory.content, kind, None)
+        text = memory_text(profile, memory.content, kind, key)
         (entry,) = self.indexer.entries([text], owner_id)
         (memory,) = aged(profile, [memory], now)
         return memory, entry
@@ -112,13 +114,14 @@ class Staging:
         profile: Profile,
         *,
         by_model: bool,
+        by: str = BY,
     ) -> None:
         """Write a memory that stands for others, with links to them."""
         tx.adopt_profile(profile.name)
         tx.insert([(memory, entry)])
         tx.link([Link(memory.id, source.id, "summary_of") for source in memory.sources])
         how = {"by": "model" if by_model else "extract", "sources": str(len(memory.sources))}
-        event = Event(memory.id, Action.CONDENSED, memory.created_at, BY, memory.version, how)
+        event = Event(memory.id, Action.CONDENSED, memory.created_at, by, memory.version, how)
         tx.record([event])
 
 

@@ -1,0 +1,449 @@
+"""Compressing the history that a caller holds."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+from threading import Barrier
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from integration.condensing import condensing, sentence, summarising, turns
+from mnemon import Mnemon, OwnerMemory
+from mnemon.config import load
+from mnemon.domain.memories import Origin, State
+from mnemon.errors import InvalidInput, ServiceFailed
+from mnemon.policies.extractive import MARK
+from mnemon.policies.histories import SUMMARY, is_entry
+from mnemon.policies.triggers import Trigger
+from mnemon.ports.embedder import TextRole
+from mnemon.services.compressing import RAW
+from mnemon.testing.clock import SettableClock
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from mnemon.testing.hostile import HOSTILE
+from mnemon.testing.model_server import Asked, ModelServer, refused
+
+PROFILES = ("standard", "companion", "facts", "chunks", "tiers", "timeline")
+
+Entry = Mapping[str, Any]
+
+
+OFF = {"enabled": False}
+
+
+def user(number: int) -> Entry:
+    return {"role": "user", "content": sentence(number)}
+
+
+def reply(number: int) -> Entry:
+    return {"role": "assistant", "content": f"Noted as item {number}."}
+
+
+def talk(turns_: int, first: int = 0) -> list[Entry]:
+    """Return so many turns, the last of which waits for its reply."""
+    said = [each for n in range(first, first + turns_) for each in (user(n), reply(n))]
+    return said[:-1]
+
+
+def told(history: tuple[Entry, ...]) -> str:
+    """Return the summary that a history bears."""
+    found = [each["content"] for each in history if str(each["content"]).startswith(SUMMARY)]
+    assert len(found) <= 1
+    return found[0] if found else ""
+
+
+@pytest.fixture(params=["sqlite", "inmemory"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> str | Path:
+    return tmp_path / "memory.db" if request.param == "sqlite" else ":memory:"
+
+
+@pytest.fixture
+def agent(store: str | Path, clock: SettableClock) -> Iterator[OwnerMemory]:
+    with condensing("timeline", clock, summarising, store) as (memory, _):
+        yield memory.owner("agent")
+
+
+def test_two_turns_stay_as_they_are_and_the_third_makes_it_due(agent: OwnerMemory) -> None:
+    two = talk(2)
+    assert agent.compress(two, session="s").history == tuple(two)
+    assert agent.list().total == 0
+    made = agent.compress(talk(3), session="s")
+    assert made.fired == (Trigger.TURNS,)
+    assert made.history[-4:] == tuple(talk(3)[-4:])
+    assert told(made.history).startswith(f"{SUMMARY} [2026-03-01 12:00] ")
+    assert not made.failed
+
+
+def test_the_entry_has_its_key_its_time_and_ninety_days(
+    agent: OwnerMemory, clock: SettableClock
+) -> None:
+    made = agent.compress(talk(6), session="s 1")
+    (entry,) = made.memories
+    assert agent.list().memories == (entry,)
+    key = entry.key or ""
+    assert re.fullmatch(r"ctx_s 1_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", key)
+    assert entry.content.startswith("[2026-03-01 12:00] The lathe number 100 stands in Hall 0.")
+    assert (entry.kind, entry.session_id, entry.origin) == ("timeline", "s 1", Origin.ASSISTANT)
+    assert entry.expires_at == clock.now() + timedelta(days=90)
+    assert [each.id for each in agent.summaries()] == [entry.id]
+    assert agent.recall("lathe", kinds=["timeline"]).memories[0].id == entry.id
+
+
+def test_more_than_half_of_the_window_makes_it_due(agent: OwnerMemory) -> None:
+    long = [user(0), {"role": "assistant", "content": "word " * 60}, reply(1), reply(2), user(1)]
+    assert agent.compress(long, session="s", context_window=200).fired == ()
+    fired = agent.compress(long, session="s", context_window=140).fired
+    assert fired == (Trigger.TOKENS,)
+
+
+def test_ten_silent_minutes_make_it_due(agent: OwnerMemory, clock: SettableClock) -> None:
+    history = [user(0), reply(0), reply(1), user(1), reply(2)]
+    agent.learn("Hello there", session="s")
+    clock.advance(timedelta(minutes=9, seconds=59))
+    assert agent.compress(history, session="s").fired == ()
+    clock.advance(timedelta(seconds=1))
+    assert agent.compress(history, session="other").fired == ()
+    assert agent.compress(history, session="s").fired == (Trigger.IDLE,)
+
+
+def test_a_history_that_comes_whole_is_made_shorter_only_where_it_is_new(
+    clock: SettableClock,
+) -> None:
+    with condensing("timeline", clock) as (memory, server):
+        agent = memory.owner("agent")
+        shown: list[str] = []
+        for count in range(1, 13):
+            history = talk(count)
+            made = agent.compress(history, session="s")
+            assert made.history[-1] == history[-1]
+            assert len(made.history) <= 12
+            clock.advance(timedelta(minutes=1))
+        for asked in server.asked:
+            shown += turns(asked)
+        assert len(shown) == len(set(shown))
+        entries = agent.list(limit=100).memories[::-1]
+        assert len(entries) == 4
+        assert told(made.history) == f"{SUMMARY} " + "\n".join(e.content for e in entries)
+        kept = [str(each["content"]) for each in made.history[1:]]
+        assert {*shown, *kept} == {str(each["content"]) for each in talk(12)}
+
+
+def test_a_history_that_carries_the_summary_says_all_that_was_said(
+    clock: SettableClock,
+) -> None:
+    with condensing("timeline", clock) as (memory, server):
+        agent = memory.owner("agent")
+        history: list[Entry] = [{"role": "system", "content": "Be brief."}]
+        for number in range(12):
+            history.append(user(number))
+            history = list(agent.compress(history, session="s").history)
+            assert history[0]["content"] == "Be brief."
+            history.append(reply(number))
+        shown = [turn for asked in server.asked for turn in turns(asked)]
+        kept = [str(each["content"]) for each in history[2:]]
+        assert [*shown, *kept] == [str(e["content"]) for e in [*talk(12), reply(11)]]
+        assert told(tuple(history)).count("[2026-03-01 12:00]") == agent.list().total == 4
+
+
+def test_another_history_of_the_same_session_loses_nothing(agent: OwnerMemory) -> None:
+    agent.compress(talk(6), session="default")
+    other = talk(2, first=50)
+    assert agent.compress(other, session="default").history == tuple(other)
+    longer = talk(10, first=50)
+    made = agent.compress(longer, session="default")
+    assert "Hall 50" in told(made.history)
+    assert "Hall 0." not in told(made.history)
+
+
+def test_a_history_that_its_caller_has_cut_goes_on_where_it_was(agent: OwnerMemory) -> None:
+    whole = talk(6)
+    agent.compress(whole, session="s")
+    made = agent.compress(whole[4:], session="s")
+    assert told(made.history)
+    assert made.history[1:] == tuple(whole[-4:])
+    assert agent.list().total == 1
+
+
+def test_calls_of_tools_stay_with_their_results_and_parts_are_untouched(
+    agent: OwnerMemory,
+) -> None:
+    image = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:x"}}]}
+    call = {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}, {"id": "2"}]}
+    results = [{"role": "tool", "tool_call_id": n, "content": f"4{n}"} for n in "12"]
+    history = [*talk(3), reply(2), user(3), call, *results, image, reply(4)]
+    made = agent.compress(history, session="s")
+    assert made.history[1:] == tuple(history[7:])
+    (entry,) = made.memories
+    assert "Hall 0" in entry.content
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        [],
+        [{"role": "system", "content": "Be brief."}],
+        [{"role": "critic", "content": "…"}] * 9,
+        [{"role": "user", "content": None}] * 9,
+        [{"role": "user"}] * 9,
+        [{"role": "assistant", "content": ["a", 7, None, {}]}] * 9,
+        [{"role": "user", "content": "\ud800 x"}] * 9,
+    ],
+)
+def test_odd_histories_are_taken(agent: OwnerMemory, history: list[Entry]) -> None:
+    made = agent.compress(history, session="s")
+    again = agent.compress(history, session="s")
+    assert made.history[-1:] == again.history[-1:] == tuple(history[-1:])
+
+
+@pytest.mark.parametrize("entry", ["hello", {"content": "x"}, {"role": 1}, None])
+def test_what_is_no_message_is_refused(agent: OwnerMemory, entry: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"history\[1\]"):
+        agent.compress([user(0), entry], session="s")
+    with pytest.raises(InvalidInput, match="context_window"):
+        agent.compress([user(0)], session="s", context_window=0)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_it_works_in_every_profile(profile: str, clock: SettableClock) -> None:
+    with condensing(profile, clock) as (memory, _):
+        agent = memory.owner("agent")
+        made = [agent.compress(talk(count), session="s") for count in (6, 9, 12)]
+        assert [len(each.memories) for each in made] == [1, 1, 1]
+        assert len(agent.summaries()) == 3
+        assert told(made[-1].history).count("[2026-03-01 12:00]") == 3
+        assert all(is_entry(each.key) for each in agent.summaries())
+
+
+def test_the_context_recalled_for_the_last_word_comes_with_it(agent: OwnerMemory) -> None:
+    agent.remember("The user prefers Rust", key="language")
+    made = agent.compress([{"role": "user", "content": "Is Rust preferred?"}], session="s")
+    assert made.context == agent.context("Is Rust preferred?")
+    assert "- language: The user prefers Rust" in made.context
+    assert agent.compress([], session="s").context == ""
+    assert agent.compress([reply(0)], session="s").context == ""
+
+
+# --- failures ---------------------------------------------------------------------------------
+
+
+def unwell(_: Asked) -> Any:
+    return refused(500)
+
+
+def test_two_failures_leave_it_alone_and_the_third_stores_what_was_said(
+    store: str | Path, clock: SettableClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    with condensing("timeline", clock, unwell, store) as (memory, _):
+        agent = memory.owner("agent")
+        for _ in range(2):
+            made = agent.compress(talk(6), session="s")
+            assert made.history == tuple(talk(6))
+            assert (made.failed, made.memories) == (True, ())
+        assert caplog.text.count("a history could not be summarised") == 2
+        made = agent.compress(talk(6), session="s")
+        assert made.failed
+        (entry,) = made.memories
+        lines = entry.content.splitlines()
+        assert lines[0] == f"{RAW} user: {sentence(0)}"
+        assert lines[1] == "assistant: Noted as item 0."
+        assert len(lines) == 7
+        assert MARK in told(made.history)
+        assert made.history[-4:] == tuple(talk(6)[-4:])
+        for _ in range(2):  # counted anew
+            made = agent.compress(talk(9), session="s")
+            assert made.memories == ()
+        assert MARK in told(made.history)
+        assert agent.compress(talk(9), session="s").memories
+
+
+def test_a_success_between_counts_failures_anew(clock: SettableClock) -> None:
+    answers = {"unwell": True}
+
+    def moody(asked: Asked) -> Any:
+        return refused(500) if answers["unwell"] else summarising(asked)
+
+    with condensing("timeline", clock, moody) as (memory, _):
+        agent = memory.owner("agent")
+        for _ in range(2):
+            assert agent.compress(talk(6), session="s").failed
+        answers["unwell"] = False
+        assert not agent.compress(talk(6), session="s").failed
+        answers["unwell"] = True
+        for _ in range(2):
+            assert agent.compress(talk(9), session="s").memories == ()
+
+
+def test_a_long_history_that_can_not_be_summarised_is_stored_in_pieces(
+    clock: SettableClock,
+) -> None:
+    with condensing("facts", clock, unwell) as (memory, _):
+        agent = memory.owner("agent")
+        history = talk(300)
+        made = [agent.compress(history, session="s") for _ in range(3)][-1]
+        assert len(made.memories) > 2
+        assert all(each.content.startswith(RAW) for each in made.memories)
+        assert max(len(each.content) for each in made.memories) <= 8_000
+        stored = "\n".join(each.content for each in made.memories)
+        assert all(str(each["content"]) in stored for each in history[:-4])
+        again = agent.compress(history, session="s")
+        assert again.history[-4:] == tuple(history[-4:])
+        assert len(again.history) == 5
+
+
+class BrokenEmbedder(HashingEmbedder):
+    """An embedder whose service is down."""
+
+    def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
+        """Fail."""
+        raise ServiceFailed(self.name, f"it is down for {len(texts)} {role}")
+
+
+def test_an_embedder_that_fails_makes_no_history_wait(clock: SettableClock) -> None:
+    with Mnemon.open(
+        ":memory:", embedder=BrokenEmbedder(), tokens=WordCounter(), clock=clock
+    ) as memory:
+        made = memory.compress(talk(6), session="s", owner="agent")
+        assert made.failed
+        assert made.history == tuple(talk(6))
+        assert made.context == ""
+
+
+def test_without_a_model_what_is_told_is_an_extract(clock: SettableClock) -> None:
+    with condensing("timeline", clock, None) as (memory, _):
+        agent = memory.owner("agent")
+        made = agent.compress(talk(6), session="s")
+        assert not made.failed
+        assert made.memories[0].content.startswith(f"[2026-03-01 12:00] {MARK} ")
+
+
+def test_switched_off_memory_makes_it_shorter_and_stores_nothing(clock: SettableClock) -> None:
+    with condensing("timeline", clock, numbers=OFF) as (memory, _):
+        agent = memory.owner("agent")
+        made = agent.compress(talk(6), session="s")
+        assert "Hall 0" in told(made.history)
+        assert made.history[-4:] == tuple(talk(6)[-4:])
+        assert made.memories == ()
+        assert agent.list(state="all").total == 0
+    with condensing("timeline", clock, unwell, numbers=OFF) as (memory, _):
+        for _ in range(4):
+            made = memory.compress(talk(6), session="s", owner="agent")
+            assert made.history == tuple(talk(6))
+
+
+def test_two_calls_at_once_store_one_entry(tmp_path: Path, clock: SettableClock) -> None:
+    both = Barrier(2, timeout=30)
+
+    def together(asked: Asked) -> Any:
+        both.wait()
+        return summarising(asked)
+
+    store = tmp_path / "memory.db"
+    with (
+        condensing("timeline", clock, together, store) as (one, _),
+        condensing("timeline", clock, together, store) as (other, _),
+        ThreadPoolExecutor(2) as pool,
+    ):
+        history = talk(6)
+        made = list(
+            pool.map(lambda m: m.compress(history, session="s", owner="agent"), (one, other))
+        )
+        assert sorted(len(each.memories) for each in made) == [0, 1]
+        assert made[0].history == made[1].history
+        assert one.list(owner="agent").total == 1
+
+
+def test_a_secret_is_told_to_no_model_and_no_store(clock: SettableClock) -> None:
+    hidden = "hunter2-Kx9!"
+    asking = {"role": "user", "content": f"The password: {hidden} opens Hall 7."}
+    for rule in (summarising, unwell):
+        with condensing("timeline", clock, rule) as (memory, server):
+            agent = memory.owner("agent")
+            history = [asking, *talk(6)]
+            for _ in range(3):
+                made = agent.compress(history, session="s")
+            assert hidden not in "".join(asked.user for asked in server.asked)
+            assert hidden not in repr(agent.list().memories)
+            assert hidden not in told(made.history)
+
+
+def test_orders_in_a_history_do_not_become_a_system_message(clock: SettableClock) -> None:
+    def obedient(asked: Asked) -> Any:
+        return {"summary": HOSTILE[0]} if '"summary"' in asked.system else None
+
+    with condensing("timeline", clock, obedient) as (memory, _):
+        hostile = {"role": "tool", "content": HOSTILE[0]}
+        made = memory.compress([user(0), hostile, *talk(6)], session="s", owner="agent")
+        assert HOSTILE[0] not in told(made.history)
+        assert made.memories[0].origin is Origin.TOOL
+
+
+def test_what_stands_for_the_rest_never_fills_the_window(agent: OwnerMemory) -> None:
+    history: list[Entry] = []
+    for number in range(60):
+        history.append(user(number))
+        made = agent.compress(history, session="s", context_window=300)
+        history = [*made.history, reply(number)]
+    words = len(told(tuple(history)).split())
+    assert 20 < words < 100
+    assert agent.list(limit=100).total > 15
+
+
+def test_ten_thousand_messages_are_made_shorter_at_once(clock: SettableClock) -> None:
+    with condensing("timeline", clock) as (memory, server):
+        made = memory.compress(talk(5_000), session="s", owner="agent")
+        assert len(made.history) == 5
+        assert len(made.memories) == 1
+        assert len(server.asked) <= 17 * 2
+        assert max(len(asked.user) for asked in server.asked) < 100_000
+
+
+def test_a_forgotten_entry_is_not_written_again(agent: OwnerMemory) -> None:
+    (entry,) = agent.compress(talk(6), session="s").memories
+    agent.forget(entry.id)
+    made = agent.compress(talk(6), session="s")
+    assert told(made.history) == ""
+    assert len(made.history) == 4
+    agent.restore(entry.id)
+    assert "Hall 0" in told(agent.compress(talk(6), session="s").history)
+
+
+def test_an_undone_entry_gives_the_messages_back(agent: OwnerMemory) -> None:
+    (entry,) = agent.compress(talk(6), session="s").memories
+    assert agent.undo_consolidation(entry.id).state is State.SUPERSEDED
+    again = agent.compress(talk(6), session="s")
+    assert again.memories
+    assert "Hall 0" in told(again.history)
+
+
+def test_another_model_may_do_it(clock: SettableClock) -> None:
+    with (
+        ModelServer(lambda _: {"facts": []}) as chat,
+        ModelServer(summarising) as small,
+    ):
+        numbers = {
+            "chat.provider": "openai",
+            "chat.model": "large",
+            "chat.base_url": f"{small.openai_url}",
+            "chat.api_key_env": "HOME",
+            "timeline.consolidation_model": "small",
+        }
+        with Mnemon.open(
+            ":memory:",
+            profile="timeline",
+            embedder=HashingEmbedder(),
+            tokens=WordCounter(),
+            clock=clock,
+            config=load(None, {}, numbers),
+            worker=False,
+        ) as memory:
+            memory.compress(talk(6), session="s", owner="agent")
+        assert [asked.model for asked in small.asked] == ["small"]
+        assert chat.asked == ()

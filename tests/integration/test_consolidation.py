@@ -1,0 +1,650 @@
+"""Consolidation: what is made shorter, when, and that none of it is lost."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from integration.condensing import condensing, say, sentence, summarising, turns
+from mnemon import Memory, Message, Mnemon, OwnerMemory
+from mnemon.domain.memories import Origin, State
+from mnemon.domain.messages import Role
+from mnemon.errors import NotFound, ServiceFailed
+from mnemon.policies.extractive import MARK
+from mnemon.testing.clock import SettableClock
+from mnemon.testing.hostile import HOSTILE
+from mnemon.testing.model_server import Asked, ModelServer, in_turn, refused
+
+
+@pytest.fixture(params=["sqlite", "inmemory"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> str | Path:
+    return tmp_path / "memory.db" if request.param == "sqlite" else ":memory:"
+
+
+@pytest.fixture
+def tiers(store: str | Path, clock: SettableClock) -> Iterator[tuple[Mnemon, ModelServer]]:
+    with condensing("tiers", clock, summarising, store) as opened:
+        yield opened
+
+
+def consolidated(memory: Mnemon) -> list[tuple[str, int, bool]]:
+    return [(m.what, m.sources, m.by_model) for m in memory.consolidate(owner="alice")]
+
+
+def contents(own: OwnerMemory) -> list[str]:
+    return [each.content for each in own.summaries()]
+
+
+# --- the short cascade ------------------------------------------------------------------------
+
+
+def test_from_thirty_messages_on_all_but_the_newest_ten_get_a_summary(
+    tiers: tuple[Mnemon, ModelServer],
+) -> None:
+    memory, server = tiers
+    alice = memory.owner("alice")
+    say(alice, 29)
+    assert consolidated(memory) == []
+    say(alice, 1, first=29)
+    assert consolidated(memory) == [("summary", 20, True)]
+    (summary,) = alice.summaries()
+    messages = alice.messages("s")
+    assert [each.id for each in summary.sources] == [each.id for each in messages[:20]]
+    assert turns(server.asked[0]) == [sentence(number) for number in range(20)]
+    assert (summary.origin, summary.kind) == (Origin.SUMMARY, "summary")
+    assert consolidated(memory) == []
+    say(alice, 19, first=30)
+    assert consolidated(memory) == []
+    say(alice, 1, session="t", first=49)
+    assert consolidated(memory) == [("summary", 20, True)]
+    assert len(server.asked) == 2
+    assert [len(each.sources) for each in alice.summaries()] == [20, 20]
+
+
+def test_messages_of_all_conversations_count_in_the_order_they_were_said(
+    tiers: tuple[Mnemon, ModelServer],
+) -> None:
+    memory, server = tiers
+    alice = memory.owner("alice")
+    for number in range(30):
+        say(alice, 1, session=f"s{number % 3}", first=number)
+    assert consolidated(memory) == [("summary", 20, True)]
+    assert turns(server.asked[0]) == [sentence(number) for number in range(20)]
+
+
+def test_after_an_import_no_prompt_is_long_and_just_the_newest_ten_are_left(
+    clock: SettableClock,
+) -> None:
+    with condensing("tiers", clock) as (memory, server):
+        alice = memory.owner("alice")
+        alice.log([Message(None, sentence(number), Role.USER) for number in range(1_500)])
+        made = consolidated(memory)
+        of_messages = [sources for what, sources, _ in made if what == "summary"]
+        assert sum(of_messages) == 1_490
+        assert max(of_messages) < 60
+        assert max(len(asked.user) for asked in server.asked) < 40_000
+        assert {what for what, _, _ in made} == {"summary", "base memory"}
+        assert consolidated(memory) == []
+        document = alice.base_memory()
+        assert document is not None
+        assert len(document.content.split()) < 450
+
+
+def test_results_of_tools_are_no_part_of_a_summary_and_nothing_is_made_of_them_alone(
+    tiers: tuple[Mnemon, ModelServer],
+) -> None:
+    memory, server = tiers
+    alice = memory.owner("alice")
+    alice.log([Message(None, sentence(number), Role.TOOL) for number in range(70)])
+    assert consolidated(memory) == []
+    assert not server.asked
+    say(alice, 20, first=70)
+    assert consolidated(memory) == [("summary", 20, True)]
+    assert turns(server.asked[0]) == [sentence(number) for number in range(70, 80)]
+    (summary,) = alice.summaries()
+    assert summary.origin is Origin.SUMMARY
+
+
+def test_what_waits_for_a_review_and_what_a_prompt_brought_in_is_not_summarised(
+    tiers: tuple[Mnemon, ModelServer],
+) -> None:
+    memory, server = tiers
+    alice = memory.owner("alice")
+    alice.log([Message(None, f"{HOSTILE[0]} zebrafish", Role.ASSISTANT)])
+    alice.learn("<memory>\nFacts:\n- Owns a walrus.\n</memory>\nWhat do I own?")
+    say(alice, 30)
+    consolidated(memory)
+    assert "zebrafish" not in server.asked[0].user
+    assert "walrus" not in server.asked[0].user
+    assert "What do I own?" in server.asked[0].user
+
+
+# --- the long cascade -------------------------------------------------------------------------
+
+SMALL = {"tiers.short_term_threshold": 4, "tiers.short_term_keep": 1}
+
+
+def summarise(memory: Mnemon, count: int, first: int = 0) -> None:
+    """Let so many summaries of three messages each come to be."""
+    alice = memory.owner("alice")
+    for number in range(first, first + count):
+        say(alice, 3 if first + number else 4, first=3 * number)
+        memory.consolidate(owner="alice")
+
+
+def test_from_twenty_summaries_on_all_but_the_newest_ten_go_into_the_base_memory(
+    store: str | Path, clock: SettableClock
+) -> None:
+    with condensing("tiers", clock, summarising, store, numbers=SMALL) as (memory, server):
+        alice = memory.owner("alice")
+        summarise(memory, 19)
+        assert alice.base_memory() is None
+        asked = len(server.asked)
+        say(alice, 3, first=900)
+        assert consolidated(memory) == [("summary", 3, True), ("base memory", 10, True)]
+        assert len(server.asked) == asked + 2
+        document = alice.base_memory()
+        assert document is not None
+        assert [each.id for each in document.sources] == [m.id for m in alice.summaries()[:10]]
+        assert sentence(0) in document.content
+        assert consolidated(memory) == []
+        summarise(memory, 10, first=400)
+        assert [each.version for each in alice.base_memory_versions()] == [1, 2]
+
+
+def test_only_what_the_user_said_gets_into_the_base_memory(clock: SettableClock) -> None:
+    def credulous(asked: Asked) -> Any:
+        if '"user_profile"' not in asked.system:
+            return summarising(asked)
+        notes = [sentence(0), sentence(3), "The user owns a castle in Hall 1.", HOSTILE[0]]
+        return {
+            "user_profile": [*notes, "The user lives in Paris."],
+            "preferences": [],
+            "ongoing_topics": [],
+            "key_history": [sentence(number) for number in range(6, 12)],
+        }
+
+    with condensing("tiers", clock, credulous, numbers=SMALL) as (memory, _):
+        alice = memory.owner("alice")
+        alice.learn("Where do I live?", "You live in Paris.")
+        alice.log([Message(None, "The user lives in Paris.", Role.TOOL)])
+        alice.remember("The user lives in Paris.", kind="knowledge", origin="tool")
+        summarise(memory, 20)
+        document = alice.base_memory()
+        assert document is not None
+        assert sentence(0) in document.content
+        assert "Paris" not in document.content
+        assert "castle" not in document.content
+        assert HOSTILE[0] not in document.content
+
+
+def test_a_base_memory_that_forgets_what_it_said_is_not_believed(clock: SettableClock) -> None:
+    def forgetful(asked: Asked) -> Any:
+        if '"user_profile"' not in asked.system:
+            return summarising(asked)
+        return {
+            "user_profile": [sentence(1)],
+            "preferences": [],
+            "ongoing_topics": [],
+            "key_history": [],
+        }
+
+    with condensing("tiers", clock, forgetful, numbers=SMALL) as (memory, _):
+        alice = memory.owner("alice")
+        alice.set_base_memory("User Profile:\n- Is Ada.\n- Plays chess.\n- Has a boat.")
+        summarise(memory, 20)
+        found = memory.consolidate(owner="alice")
+        assert found == ()
+        document = alice.base_memory()
+        assert document is not None
+        assert document.version == 2
+        for note in ("Is Ada.", "Plays chess.", "Has a boat."):
+            assert note in document.content
+
+
+def test_a_base_memory_has_four_hundred_words_at_most_with_and_without_a_model(
+    clock: SettableClock,
+) -> None:
+    for rule in (summarising, None):
+        with condensing("tiers", clock, rule, numbers=SMALL) as (memory, _):
+            alice = memory.owner("alice")
+            notes = "\n".join(f"- The guest number {n} is called Guest{n}." for n in range(120))
+            alice.set_base_memory(f"Key History:\n{notes}")
+            summarise(memory, 20)
+            document = alice.base_memory()
+            assert document is not None
+            assert document.version == 2
+            said = [line for line in document.content.splitlines() if line.startswith("- ")]
+            assert sum(len(line.split()) - 1 for line in said) <= 400
+
+
+def test_without_a_model_a_note_that_no_longer_holds_goes(clock: SettableClock) -> None:
+    with condensing("tiers", clock, None, numbers=SMALL) as (memory, _):
+        alice = memory.owner("alice")
+        old = alice.remember("The user lives in Portland by the river.", kind="personal")
+        alice.set_base_memory("User Profile:\n- The user lives in Portland by the river.")
+        new = alice.remember("The user lives in Seattle.", kind="personal")
+        if alice.get(old.id).state is State.ACTIVE:
+            alice.supersede(old.id, new.id)
+        summarise(memory, 20)
+        document = alice.base_memory()
+        assert document is not None
+        assert "Seattle" in document.content
+        assert "Portland" not in document.content
+
+
+def test_a_base_memory_can_be_rolled_back(clock: SettableClock) -> None:
+    with condensing("tiers", clock, numbers=SMALL) as (memory, _):
+        alice = memory.owner("alice")
+        alice.set_base_memory("Plays chess.")
+        summarise(memory, 20)
+        assert alice.roll_back_base_memory(1).content == "Plays chess."
+        assert [each.version for each in alice.base_memory_versions()] == [1, 2, 3]
+        assert consolidated(memory) == []
+
+
+# --- conversations ----------------------------------------------------------------------------
+
+
+def test_a_conversation_gets_a_summary_when_it_ends_or_nothing_was_said_for_a_day(
+    store: str | Path, clock: SettableClock
+) -> None:
+    with condensing("standard", clock, summarising, store) as (memory, server):
+        alice = memory.owner("alice")
+        say(alice, 5, session="short")
+        alice.end_session("short")
+        say(alice, 6, session="ended", first=10)
+        alice.end_session("ended")
+        say(alice, 6, session="silent", first=20)
+        assert consolidated(memory) == [("summary", 6, True)]
+        clock.advance(timedelta(hours=23, minutes=59))
+        assert consolidated(memory) == []
+        clock.advance(timedelta(minutes=1))
+        assert consolidated(memory) == [("summary", 6, True)]
+        assert [each.session_id for each in alice.summaries()] == ["ended", "silent"]
+        assert consolidated(memory) == []
+        say(alice, 1, session="short", first=30)
+        assert consolidated(memory) == []
+        alice.end_session("short")
+        assert consolidated(memory) == [("summary", 6, True)]
+        assert len(server.asked) == 3
+
+
+def test_one_that_goes_on_after_its_end_gets_another_when_that_is_over_too(
+    clock: SettableClock,
+) -> None:
+    with condensing("standard", clock) as (memory, _):
+        alice = memory.owner("alice")
+        say(alice, 6)
+        alice.end_session("s")
+        assert consolidated(memory) == [("summary", 6, True)]
+        clock.advance(timedelta(minutes=1))
+        say(alice, 7, first=6)
+        assert consolidated(memory) == []
+        clock.advance(timedelta(hours=24))
+        assert consolidated(memory) == [("summary", 7, True)]
+
+
+def test_a_very_long_conversation_gets_several_and_nothing_twice(clock: SettableClock) -> None:
+    with condensing("standard", clock) as (memory, server):
+        alice = memory.owner("alice")
+        alice.log([Message(None, sentence(n), Role.USER) for n in range(300)], session="s")
+        alice.end_session("s")
+        assert [sources for _, sources, _ in consolidated(memory)] == [60, 60, 60, 60, 60]
+        told = [turn for asked in server.asked for turn in turns(asked)]
+        assert told == [sentence(n) for n in range(300)]
+
+
+def test_its_messages_are_found_as_before(clock: SettableClock) -> None:
+    with condensing("standard", clock) as (memory, _):
+        alice = memory.owner("alice")
+        say(alice, 12)
+        query = "Where does the kiln number 102 stand?"
+        before = alice.recall(query, top_k=3, touch=False).memories
+        alice.end_session("s")
+        assert consolidated(memory) == [("summary", 12, True)]
+        found = alice.recall(query, top_k=100, token_budget=10_000, touch=False).memories
+        assert {each.id for each in before} <= {each.id for each in found}
+        assert [each.id for each in found if not isinstance(each.record, Memory)][:3] == [
+            each.id for each in before
+        ]
+        (summary,) = alice.summaries()
+        assert summary.id in {each.id for each in found}
+        alice.undo_consolidation(summary.id)
+        again = alice.recall(query, top_k=3, touch=False).memories
+        assert [each.id for each in again] == [each.id for each in before]
+        assert not any(each.changed_later for each in again)
+        assert [each.content for each in alice.messages("s")] == [sentence(n) for n in range(12)]
+
+
+def test_compressing_a_history_of_the_same_conversation_leaves_nothing_out(
+    clock: SettableClock,
+) -> None:
+    with condensing("standard", clock) as (memory, _):
+        alice = memory.owner("alice")
+        say(alice, 8)
+        history = [{"role": "user", "content": sentence(n)} for n in range(20)]
+        assert alice.compress(history, session="s").memories
+        alice.end_session("s")
+        assert consolidated(memory) == [("summary", 8, True)]
+        assert alice.compress(history, session="s").history[-4:] == tuple(history[-4:])
+
+
+# --- sessions of chunks -----------------------------------------------------------------------
+
+
+def visited(alice: OwnerMemory, clock: SettableClock, sessions: int, first: int = 0) -> None:
+    """Remember two episodes in each of so many sessions, one after the other."""
+    for number in range(first, first + sessions):
+        for part in (0, 1):
+            text = sentence(2 * number + part)
+            alice.remember(text, kind="episodic", session=f"session {number}")
+            clock.advance(timedelta(minutes=1))
+
+
+def test_over_ten_sessions_the_oldest_five_become_a_memory_each(
+    store: str | Path, clock: SettableClock
+) -> None:
+    with condensing("chunks", clock, summarising, store) as (memory, server):
+        alice = memory.owner("alice")
+        alice.remember("I always want short answers.", kind="procedural", session="session 0")
+        visited(alice, clock, 10)
+        assert consolidated(memory) == []
+        visited(alice, clock, 1, first=10)
+        assert consolidated(memory) == [("session", 2, True)] * 5
+        assert consolidated(memory) == []
+        made = alice.summaries()
+        assert [each.session_id for each in made] == [f"session {n}" for n in range(5)]
+        assert {each.kind for each in made} == {"semantic"}
+        assert turns(server.asked[0]) == [sentence(0), sentence(1)]
+        first = [alice.get(each.id) for each in made[0].sources]
+        assert [each.content for each in first] == [sentence(0), sentence(1)]
+        assert all(each.compressed and each.state is State.ACTIVE for each in first)
+        query = sentence(0)
+        hidden = [one.id for one in alice.recall(query, top_k=100, token_budget=9_999).memories]
+        assert made[0].id in hidden
+        assert not {each.id for each in first} & set(hidden)
+        everything = alice.recall(query, top_k=100, token_budget=9_999, include_compressed=True)
+        assert {each.id for each in first} <= {one.id for one in everything.memories}
+        visited(alice, clock, 4, first=11)
+        assert consolidated(memory) == []
+        visited(alice, clock, 1, first=15)
+        assert len(consolidated(memory)) == 5
+
+
+def test_an_undone_session_is_recalled_again_and_not_taken_again(
+    store: str | Path, clock: SettableClock
+) -> None:
+    with condensing("chunks", clock, summarising, store) as (memory, _):
+        alice = memory.owner("alice")
+        visited(alice, clock, 11)
+        consolidated(memory)
+        (first, *_) = alice.summaries()
+        assert alice.undo_consolidation(first.id).state is State.SUPERSEDED
+        with pytest.raises(NotFound):
+            alice.undo_consolidation(first.id)
+        sources = {each.id for each in first.sources}
+
+        def recalled() -> set[str]:
+            found = alice.recall(sentence(0), top_k=100, token_budget=9_999).memories
+            return {each.id for each in found}
+
+        assert sources <= recalled()
+        assert first.id not in recalled()
+        visited(alice, clock, 5, first=11)
+        assert len(consolidated(memory)) == 5
+        assert not sources & {s.id for each in alice.summaries() for s in each.sources}
+        alice.restore(first.id)
+        assert first.id in recalled()
+        assert not sources & recalled()
+
+
+def test_a_threshold_of_one_takes_one_session(clock: SettableClock) -> None:
+    with condensing("chunks", clock, numbers={"chunks.compression_threshold": 1}) as (memory, _):
+        visited(memory.owner("alice"), clock, 2)
+        assert consolidated(memory) == [("session", 2, True)]
+
+
+# --- staged, checked, committed ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "Things were said.",
+        "The lathe number 100 was bought by Maximilian in Paris.",
+        f"{sentence(0)} {sentence(1)} {sentence(2)} {sentence(0)} {sentence(1)} {sentence(2)}",
+        " ".join(sentence(number) for number in range(20)),
+        HOSTILE[0],
+    ],
+    ids=["loses", "invents", "repeats", "too long", "instructs"],
+)
+def test_a_bad_summary_is_asked_for_again_once_then_made_of_sentences(
+    bad: str, clock: SettableClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    with condensing("tiers", clock, lambda _: {"summary": bad}) as (memory, server):
+        alice = memory.owner("alice")
+        say(alice, 30)
+        assert consolidated(memory) == [("summary", 20, False)]
+        assert len(server.asked) == 2
+        (text,) = contents(alice)
+        assert text.startswith(MARK)
+        said = {sentence(number) for number in range(20)}
+        assert sum(each in text for each in said) >= 3
+        assert caplog.text.count("a summary was not taken") == 2
+        assert "Hall" not in caplog.text
+
+
+def test_a_summary_that_is_better_the_second_time_is_taken(clock: SettableClock) -> None:
+    good = f"{sentence(0)} {sentence(4)} {sentence(9)} {sentence(13)} {sentence(17)}"
+    answers = in_turn([{"summary": "Things were said."}, {"summary": good}])
+    with condensing("tiers", clock, answers) as (memory, _):
+        alice = memory.owner("alice")
+        say(alice, 30)
+        assert consolidated(memory) == [("summary", 20, True)]
+        assert contents(alice) == [good]
+
+
+def test_without_a_model_a_summary_says_that_it_is_made_of_sentences(
+    store: str | Path, clock: SettableClock
+) -> None:
+    with condensing("tiers", clock, None, store) as (memory, server):
+        alice = memory.owner("alice")
+        say(alice, 30)
+        assert consolidated(memory) == [("summary", 20, False)]
+        (text,) = contents(alice)
+        assert text.startswith(f"{MARK} ")
+        assert server.asked == ()
+
+
+def test_a_failing_model_costs_nothing_and_is_asked_again_later(
+    store: str | Path, clock: SettableClock
+) -> None:
+    broken = {"now": True}
+
+    def unwell(asked: Asked) -> Any:
+        return refused(500) if broken["now"] else summarising(asked)
+
+    with condensing("tiers", clock, unwell, store) as (memory, _):
+        alice = memory.owner("alice")
+        say(alice, 30)
+        with pytest.raises(ServiceFailed):
+            memory.consolidate(owner="alice")
+        assert alice.summaries() == ()
+        clock.advance(timedelta(minutes=10))
+        memory.work()
+        assert alice.summaries() == ()
+        broken["now"] = False
+        for _ in range(6):
+            clock.advance(timedelta(hours=1))
+            memory.work()
+        assert [len(each.sources) for each in alice.summaries()] == [20]
+
+
+def test_a_failure_at_the_third_session_loses_none_of_the_others(clock: SettableClock) -> None:
+    left = [2]
+
+    def unwell(asked: Asked) -> Any:
+        left[0] -= 1
+        return summarising(asked) if left[0] >= 0 else refused(500)
+
+    with condensing("chunks", clock, unwell) as (memory, _):
+        visited(memory.owner("alice"), clock, 11)
+        with pytest.raises(ServiceFailed):
+            memory.consolidate(owner="alice")
+        assert memory.owner("alice").summaries() == ()
+        left[0] = 99
+        assert len(consolidated(memory)) == 5
+
+
+def test_what_is_changed_while_the_model_is_asked_is_summarised_anew(
+    store: str | Path, clock: SettableClock
+) -> None:
+    alice: list[OwnerMemory] = []
+    shown: list[list[str]] = []
+
+    def meddling(asked: Asked) -> Any:
+        shown.append(turns(asked))
+        if len(shown) == 1:
+            alice[0].forget(alice[0].messages("s")[3].id)
+        return summarising(asked)
+
+    with condensing("tiers", clock, meddling, store) as (memory, _):
+        alice.append(memory.owner("alice"))
+        say(alice[0], 31)
+        assert consolidated(memory) == [("summary", 20, True)]
+        assert len(shown) == 2
+        assert sentence(3) in shown[0]
+        assert sentence(3) not in shown[1]
+        assert sentence(3) not in "".join(contents(alice[0]))
+
+
+def test_a_memory_changed_while_its_session_is_summarised_is_taken_as_it_is_now(
+    store: str | Path, clock: SettableClock
+) -> None:
+    alice: list[OwnerMemory] = []
+    asked_of: list[list[str]] = []
+
+    def meddling(asked: Asked) -> Any:
+        asked_of.append(turns(asked))
+        if len(asked_of) == 1:
+            found = alice[0].list(kind="episodic", limit=100).memories
+            (first,) = [each for each in found if each.content == sentence(0)]
+            alice[0].update(first.id, "The lathe number 100 was sold.")
+        return summarising(asked)
+
+    with condensing("chunks", clock, meddling, store) as (memory, _):
+        alice.append(memory.owner("alice"))
+        visited(alice[0], clock, 11)
+        assert len(consolidated(memory)) == 5
+        assert len(asked_of) == 6
+        assert "was sold" in contents(alice[0])[-1] + contents(alice[0])[0]
+        assert sentence(0) not in "".join(contents(alice[0]))
+
+
+def test_a_fact_forgotten_while_the_base_memory_is_written_does_not_get_in(
+    store: str | Path, clock: SettableClock
+) -> None:
+    alice: list[OwnerMemory] = []
+    asked_of: list[str] = []
+
+    def meddling(asked: Asked) -> Any:
+        if '"user_profile"' in asked.system:
+            asked_of.append(asked.user)
+            if len(asked_of) == 1:
+                alice[0].forget(key="home")
+        return summarising(asked)
+
+    with condensing("tiers", clock, meddling, store, numbers=SMALL) as (memory, _):
+        alice.append(memory.owner("alice"))
+        alice[0].remember("The user lives in Oslo.", kind="personal", key="home")
+        summarise(memory, 20)
+        assert len(asked_of) == 2
+        document = alice[0].base_memory()
+        assert document is not None
+        assert "Oslo" not in document.content
+
+
+def test_two_who_consolidate_at_once_write_each_summary_once(
+    tmp_path: Path, clock: SettableClock
+) -> None:
+    store = tmp_path / "memory.db"
+    both = threading.Barrier(2, timeout=30)
+
+    def together(asked: Asked) -> Any:
+        if len(turns(asked)) == 20:
+            both.wait()
+        return summarising(asked)
+
+    with (
+        condensing("tiers", clock, together, store) as (one, _),
+        condensing("tiers", clock, together, store) as (other, _),
+        ThreadPoolExecutor(2) as pool,
+    ):
+        say(one.owner("alice"), 30)
+        made = list(pool.map(consolidated, (one, other)))
+        assert sorted(map(len, made)) == [0, 1]
+        assert [len(each.sources) for each in other.owner("alice").summaries()] == [20]
+
+
+def test_nothing_is_held_while_the_model_is_asked(tmp_path: Path, clock: SettableClock) -> None:
+    store = tmp_path / "memory.db"
+    others: list[Mnemon] = []
+
+    def watching(asked: Asked) -> Any:
+        others[0].remember("Written meanwhile", owner="alice", kind="event")
+        return summarising(asked)
+
+    with (
+        condensing("tiers", clock, watching, store) as (memory, _),
+        condensing("tiers", clock, summarising, store) as (other, _),
+    ):
+        others.append(other)
+        say(memory.owner("alice"), 30)
+        assert consolidated(memory) == [("summary", 20, True)]
+        assert memory.owner("alice").list(kind="event").total == 1
+
+
+# --- taking it back ---------------------------------------------------------------------------
+
+
+def test_an_undone_summary_of_messages_is_not_made_again(
+    tiers: tuple[Mnemon, ModelServer],
+) -> None:
+    memory, server = tiers
+    alice = memory.owner("alice")
+    say(alice, 30)
+    consolidated(memory)
+    (summary,) = alice.summaries()
+    alice.undo_consolidation(summary.id)
+    assert alice.summaries() == ()
+    assert consolidated(memory) == []
+    assert len(server.asked) == 1
+    assert [e.action for e in alice.history(summary.id).events] == ["condensed", "undone"]
+    alice.restore(summary.id)
+    assert [each.id for each in alice.summaries()] == [summary.id]
+
+
+def test_only_summaries_can_be_undone(tiers: tuple[Mnemon, ModelServer]) -> None:
+    memory, _ = tiers
+    fact = memory.remember("Lives in Oslo", owner="alice", kind="personal")
+    with pytest.raises(NotFound):
+        memory.undo_consolidation(fact.id, owner="alice")
+
+
+def test_a_long_text_is_summarised_in_parts(clock: SettableClock) -> None:
+    with condensing("tiers", clock) as (memory, server):
+        alice = memory.owner("alice")
+        long = " ".join(sentence(number) for number in range(200))
+        alice.log([Message(None, f"{sentence(n)} {long}", Role.USER) for n in range(30)])
+        assert consolidated(memory)[0][1] == 20
+        assert len(server.asked) > 5
+        assert max(len(asked.user) for asked in server.asked) < 30_000

@@ -1,0 +1,70 @@
+"""Whether a sentence tells what was told elsewhere."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from mnemon.policies.documents import left_of
+from mnemon.policies.retold import retold
+
+LIVES = "We met a heron. I live in Oslo."
+
+
+@pytest.mark.parametrize(
+    ("told", "sentence", "expected"),
+    [
+        (LIVES, "I live in Oslo.", True),
+        (LIVES, "i live in oslo", True),
+        (LIVES, "The user lives in Oslo.", True),
+        (LIVES, "The user lives in Oslo and drives a blue Volvo.", True),
+        (LIVES, "The user drives a blue Volvo.", False),
+        (LIVES, "The user lives in Bergen.", False),
+        (LIVES, "The user likes herons.", False),
+        ("My name is Johanna Lindqvist.", "Johanna Lindqvist, born 1988.", True),
+        ("Bob likes tea.", "Bob is the user's brother.", False),
+        ("I know.", "The user knows French.", False),
+        ("Yes.", "The user likes tea.", False),
+        ("Ich wohne in Köln.", "Ich wohne in Köln.", True),
+    ],
+)
+def test_a_sentence_tells_it_in_its_own_words_too(
+    told: str, sentence: str, *, expected: bool
+) -> None:
+    assert retold([told])(sentence) is expected
+
+
+def test_yesterday_is_told_by_its_date() -> None:
+    told = retold(["I moved to Bergen yesterday."], [date(2026, 5, 4)])
+    assert told("The user moved to Bergen on 3 May 2026.")
+    assert not told("The user moved to Oslo on 3 May 2026.")
+
+
+def test_with_nothing_told_nothing_tells_it() -> None:
+    assert not retold([])("The user lives in Oslo.")
+
+
+DOCUMENT = """User Profile:
+- Is Ada. Lives in Oslo.
+
+Preferences:
+- Lives in Oslo.
+
+Key History:
+- Moved.
+"""
+
+
+def test_a_document_loses_sentences_and_headings_with_nothing_under_them() -> None:
+    left = left_of(DOCUMENT, lambda sentence: "Oslo" in sentence)
+    assert left == "User Profile:\n- Is Ada.\n\nKey History:\n- Moved."
+    assert left_of(DOCUMENT, lambda _: True) == ""
+
+
+def test_a_document_that_loses_nothing_stays_to_the_letter() -> None:
+    assert left_of(DOCUMENT, lambda sentence: "Bergen" in sentence) == DOCUMENT
+
+
+def test_a_text_without_headings_loses_sentences_alone() -> None:
+    assert left_of("Lives in Oslo. Drinks tea.", lambda each: "tea" in each) == "Lives in Oslo."
