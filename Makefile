@@ -4,6 +4,8 @@
 
 PYTHON ?= python3
 ARGS   ?=
+# How many processes the tests are spread over.
+JOBS   ?= 2
 
 VENV  := .venv
 BIN   := $(VENV)/bin
@@ -32,7 +34,8 @@ demo: $(VENV)/.ready ## replay a conversation, ask about it, show what is rememb
 # missing from the wheel fails here, and .venv stays as developers use it.
 test: $(VENV)/.ready wheel ## run the tests against the built wheel
 	$(call say,testing the wheel)
-	@PYTHONPATH="$(CURDIR)/$(BUILD)/wheel" $(BIN)/python -m pytest $(ARGS)
+	@PYTHONPATH="$(CURDIR)/$(BUILD)/wheel" $(BIN)/python -m pytest --numprocesses $(JOBS) \
+	    --dist worksteal $(ARGS)
 
 cover: $(VENV)/.ready wheel ## run the tests and require 95 % of the core's branches
 	$(call say,testing the wheel and measuring branches)

@@ -207,7 +207,7 @@ class MemoriesContract:
                 short_entry("same", 1),
             )
         say(store, message(30, "same", sequence=1))
-        active, _, expired, faded, evicted, _ = (
+        active, _, expired, faded, evicted, _, _ = (
             [n for n, one in enumerate(states) if one is state] for state in State
         )
         with store.read("alice") as snapshot:
