@@ -203,7 +203,7 @@ def test_what_is_erased_opens_in_no_backup_and_others_are_whole(
         bobs = list(memory.export(owner="bob"))
     with opened(backup) as memory:  # as it is, not restored: today's keys open nothing of hers
         assert list(memory.export(owner="bob")) == bobs
-        for door in sorted(set(READING) - ABOUT_PROFILES):
+        for door in sorted(set(READING) - OPENING_NOTHING):
             for call in islice(DOORS[door](things, things), 1):
                 with pytest.raises(KeyUnavailable, match="erased"):
                     _whole(call(memory, door, "alice"))
