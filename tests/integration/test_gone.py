@@ -25,8 +25,8 @@ from mnemon.testing.trespass import DOORS, READING, Things, outcome
 
 from .looking import Opener, bytes_of, sealed_values
 
-ABOUT_PROFILES = {"profile", "kind_like", "chat_model"}
-"""Doors that read an owner's profile alone, whose name is not sealed, or nothing of theirs."""
+OPENING_NOTHING = {"profile", "kind_like", "chat_model", "usage"}
+"""Doors that read what is not sealed: the name of a profile, counts of calls; or nothing."""
 
 UNKNOWN = "01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11"
 
