@@ -16,6 +16,7 @@ from mnemon.testing.embedders import HashingEmbedder, WordCounter
 from mnemon.testing.model_server import Asked, ModelServer, Rule
 
 _TURN = re.compile(r"^> \[\d+\] (?:[^:\n]*: )?(.*)$", re.MULTILINE)
+_SENTENCE = re.compile(r"[^.]+\.")
 _NOTE = re.compile(r"^> - (.+)$", re.MULTILINE)
 
 
@@ -32,7 +33,8 @@ def summarising(asked: Asked) -> Any:
         said = [turn for turn in turns(asked) if not turn.startswith("[")]
         return {"summary": " ".join(said[:5]) or "They talked about this and that."}
     if '"user_profile"' in asked.system:
-        notes = list(dict.fromkeys(_NOTE.findall(asked.user)))
+        told = (note for notes in _NOTE.findall(asked.user) for note in _SENTENCE.findall(notes))
+        notes = list(dict.fromkeys(each.strip() for each in told))
         return {
             "user_profile": notes,
             "preferences": [],

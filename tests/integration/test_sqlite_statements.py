@@ -139,6 +139,7 @@ def _read_everything(snapshot: Snapshot) -> None:
     snapshot.recent_messages(5)
     snapshot.recent_messages(5, session_id="s1")
     snapshot.originals(ids)
+    snapshot.forgotten_messages()
     snapshot.wordings(ids)
     snapshot.adjacent(ids[-1], 1)
     snapshot.external_ids("s1", ["11"])

@@ -115,6 +115,10 @@ class Snapshot(Wordings, Conditions, BaseMemories, Waiting, Protocol):
         """
         ...
 
+    def forgotten_messages(self) -> list[Message]:
+        """Return those of them that are forgotten, in the order they were stored."""
+        ...
+
     def external_ids(self, session_id: str, ids: Sequence[str]) -> set[str]:
         """Return which of the callers' ids that session already has, forgotten ones too."""
         ...

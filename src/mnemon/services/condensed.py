@@ -101,15 +101,9 @@ def told_of(snapshot: Snapshot, records: Iterable[Memory | Message]) -> Retold:
 
 def all_forgotten(snapshot: Snapshot) -> Retold:
     """Return what tells whether a sentence tells anything that is forgotten."""
-    gone: list[Memory | Message] = []
-    ids: dict[str, None] = {}
-    for memory in all_memories(snapshot, _FORGOTTEN):
-        ids |= dict.fromkeys(source.id for source in memory.sources if source.of == "message")
-        if not is_summary(snapshot, memory):
-            gone.append(memory)
-    there = {message.id for message in snapshot.messages(ids=list(ids))}
-    gone += [each for each in snapshot.originals(list(ids)) if each.id not in there]
-    return told_of(snapshot, gone)
+    memories = all_memories(snapshot, _FORGOTTEN)
+    gone = [each for each in memories if not is_summary(snapshot, each)]
+    return told_of(snapshot, (*gone, *snapshot.forgotten_messages()))
 
 
 def retire(
@@ -135,7 +129,7 @@ def leave_out(tx: Transaction, told: Retold, now: datetime) -> None:
 
 
 def bring_back(tx: Transaction, told: Retold, now: datetime) -> None:
-    """Write a version with the notes that a forgetting left out, if nothing was written since.
+    """Write a version with the notes that a forgetting left out, if nothing else came since.
 
     Args:
         tx: With what is restored being there again.
@@ -147,21 +141,21 @@ def bring_back(tx: Transaction, told: Retold, now: datetime) -> None:
         return
     hidden = all_forgotten(tx)
     content = versions[-1].content
-    for older in reversed(versions[:-1]):
-        lost = _lost(older.content, content)
-        if lost is None or not all(told(each) or hidden(each) for each in lost):
-            break
-        content = older.content
+    since: frozenset[str] = frozenset()
+    for older in reversed(versions):
+        said = sentence_keys(older.content)
+        lost = _lost(older.content, versions[-1].content)
+        if since <= said and all(told(each) or hidden(each) for each in lost):
+            content = older.content
+        since |= said
     content = left_of(content, hidden)
     if content != versions[-1].content:
         tx.set_base_memory(content, sources=versions[-1].sources, at=now)
 
 
-def _lost(before: str, after: str) -> list[str] | None:
-    """Return the sentences that a document has lost; None where it has others now."""
+def _lost(before: str, after: str) -> list[str]:
+    """Return the sentences that a document has lost."""
     kept = sentence_keys(after)
-    if not kept <= sentence_keys(before):
-        return None
     said = (span.of(before) for span in sentences(before))
     return [each.removeprefix("- ") for each in said if not sentence_keys(each) <= kept]
 

@@ -41,6 +41,7 @@ def records(snapshot: Snapshot) -> dict[str, Any]:
         "recent messages": [snapshot.recent_messages(3, session_id=s) for s in (None, "s1")],
         "messages then": [snapshot.messages(session_id=s, as_of=at(20)) for s in (None, "s1")],
         "originals": snapshot.originals(IDS),
+        "forgotten": snapshot.forgotten_messages(),
         "wordings": snapshot.wordings(IDS),
         "adjacent": [(snapshot.adjacent(id_, -1), snapshot.adjacent(id_, 1)) for id_ in IDS],
         "external": [snapshot.external_ids(s, ["D1:1", "D1:2", "D1:3"]) for s in SESSIONS],

@@ -120,6 +120,24 @@ class MessagesContract:
             found = snapshot.originals([record_id(2), record_id(9), "?", record_id(1)])
         assert found == [message(2, sequence=2), replace(first, version=2)]
 
+    def test_forgotten_messages_come_as_they_were_said_in_the_order_stored(
+        self, store: Store
+    ) -> None:
+        first = message(3, "first", sequence=1)
+        say(store, first, message(1, sequence=2), message(2, sequence=3))
+        say(store, message(4, sequence=1), owner_id="bob")
+        with store.write("alice") as tx:
+            assert tx.forgotten_messages() == []
+            tx.revise_message(replace(first, content="y", version=2), short_entry("y"), at(60))
+            tx.close_messages([record_id(2), record_id(3)], at(70))
+            assert tx.forgotten_messages() == [replace(first, version=2), message(2, sequence=3)]
+        with store.write("alice") as tx:
+            tx.purge([record_id(3)])
+            again = message(2, sequence=3, version=2)
+            tx.revise_message(again, short_entry("z"), at(80))
+        with store.read("alice") as snapshot:
+            assert snapshot.forgotten_messages() == []
+
     def test_a_forgotten_message_can_be_opened_again(self, store: Store) -> None:
         say(store, message(1, "said", sequence=1))
         back = message(1, "said", sequence=1, version=2)

@@ -144,6 +144,16 @@ class Records:
                     return other
         return None
 
+    def forgotten_messages(self) -> list[Message]:
+        """See the port."""
+        return self.originals(
+            [
+                id_
+                for id_, versions in self._state.messages.items()
+                if self._state.items[versions[-1].item].valid_to != NEVER
+            ]
+        )
+
     def external_ids(self, session_id: str, ids: Sequence[str]) -> set[str]:
         """See the port."""
         firsts = (versions[0].message for versions in self._state.messages.values())

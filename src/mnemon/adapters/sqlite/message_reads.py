@@ -155,6 +155,14 @@ class MessageRecords:
     def _messages(self, rows: Iterable[Sequence[Any]]) -> list[Message]:
         return [message_of(self._sealing, row[:10], self._names) for row in rows]
 
+    def forgotten_messages(self) -> list[Message]:
+        """See the port."""
+        rows = self._connection.rows(
+            "SELECT id FROM messages WHERE owner_id = ? AND valid_to IS NOT NULL ORDER BY number",
+            (self._owner,),
+        )
+        return self.originals([unpack_id(packed) for (packed,) in rows])
+
     def external_ids(self, session_id: str, ids: Sequence[str]) -> set[str]:
         """See the port."""
         if not ids:

@@ -1,0 +1,342 @@
+"""What is forgotten or purged stands in no summary, no note and no entry made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from integration.condensing import condensing, say, sentence, summarising
+from integration.learning import OWNER, START, remembering, work_off
+from integration.learning import say as say_all
+from integration.looking import Opener, bytes_of
+from mnemon import Mnemon, OwnerMemory
+from mnemon.domain.memories import State
+from mnemon.errors import Conflict, NotFound
+from mnemon.policies.condensing import SUMMARY
+from mnemon.testing.clock import SettableClock
+from mnemon.testing.script import KnowingModel
+
+SMALL = {
+    "tiers.short_term_threshold": 6,
+    "tiers.short_term_keep": 2,
+    "tiers.long_term_threshold": 3,
+    "tiers.long_term_keep": 1,
+}
+
+
+@pytest.fixture(params=["sqlite", "inmemory"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> str | Path:
+    return tmp_path / "memory.db" if request.param == "sqlite" else ":memory:"
+
+
+@pytest.fixture
+def memory(store: str | Path, clock: SettableClock) -> Iterator[Mnemon]:
+    with condensing("tiers", clock, summarising, store, numbers=SMALL) as (opened, _):
+        yield opened
+
+
+def doors(own: OwnerMemory) -> str:
+    """Return all that any door says, but for the past."""
+    return "\n".join(
+        (
+            repr(own.list(state="all", limit=1_000)),
+            repr(own.summaries()),
+            repr(own.base_memory()),
+            repr(own.base_memory_versions()),
+            repr([own.messages(each.id) for each in own.sessions()]),
+            repr([own.history(each.id) for each in own.list(state="all", limit=999).memories]),
+            repr(list(own.export())),
+            own.context("Where does it stand?", token_budget=10**6),
+        )
+    )
+
+
+def test_with_a_message_goes_the_summary_that_stands_for_it(memory: Mnemon) -> None:
+    alice = memory.owner("alice")
+    say(alice, 6)
+    memory.consolidate(owner="alice")
+    (summary,) = alice.summaries()
+    gone = alice.messages("s")[1]
+    touched = alice.forget(gone.id)
+    assert touched.memories == (summary.id,)
+    assert "Hall 1." not in doors(alice)
+    assert alice.summaries() == ()
+    assert [e.action for e in alice.history(summary.id).events] == ["condensed", "forgotten"]
+    assert memory.consolidate(owner="alice") == ()  # five are too few
+    say(alice, 1, first=6)
+    memory.consolidate(owner="alice")
+    (again,) = alice.summaries()
+    assert len(again.sources) == 4
+    assert sentence(0) in again.content
+    assert "Hall 1." not in again.content
+
+
+def test_a_message_restored_brings_its_summary_back(memory: Mnemon) -> None:
+    alice = memory.owner("alice")
+    say(alice, 6)
+    memory.consolidate(owner="alice")
+    (summary,) = alice.summaries()
+    first, second = alice.messages("s")[:2]
+    alice.forget(first.id)
+    alice.forget(second.id)
+    with pytest.raises(Conflict, match="stands for"):
+        alice.restore(summary.id)
+    alice.restore(first.id)
+    assert alice.summaries() == ()
+    alice.restore(second.id)
+    (back,) = alice.summaries()
+    assert (back.id, back.content) == (summary.id, summary.content)
+    say(alice, 3, first=6)
+    assert memory.consolidate(owner="alice") == ()  # its four count as summarised again
+
+
+def test_it_does_not_come_back_beside_the_summary_that_was_made_since(memory: Mnemon) -> None:
+    alice = memory.owner("alice")
+    say(alice, 6)
+    memory.consolidate(owner="alice")
+    gone = alice.messages("s")[1]
+    alice.forget(gone.id)
+    say(alice, 1, first=6)
+    memory.consolidate(owner="alice")
+    (newer,) = alice.summaries()
+    alice.restore(gone.id)
+    assert [each.id for each in alice.summaries()] == [newer.id]
+    sources = [s.id for each in alice.summaries() for s in each.sources]
+    assert len(sources) == len(set(sources))
+
+
+def test_notes_of_the_base_memory_go_at_once_and_come_back(memory: Mnemon) -> None:
+    alice = memory.owner("alice")
+    alice.set_base_memory("User Profile:\n- The user's name is Ada.\n- Lives in Oslo.")
+    said = alice.learn("I live in Oslo.", session="s").messages[0]
+    alice.forget(said.id)
+    (first, second) = alice.base_memory_versions()
+    assert first.content == second.content == "User Profile:\n- The user's name is Ada."
+    assert alice.roll_back_base_memory(1).content == second.content
+    assert "Oslo" not in doors(alice)
+    alice.restore(said.id)
+    document = alice.base_memory()
+    assert document is not None
+    assert "Lives in Oslo." in document.content
+
+
+def test_what_was_written_since_by_hand_is_not_undone_by_a_restoration(memory: Mnemon) -> None:
+    alice = memory.owner("alice")
+    alice.set_base_memory("Lives in Oslo. Plays chess.")
+    alice.set_base_memory("Lives in Oslo.")
+    said = alice.learn("I have a boat.").messages[0]
+    alice.forget(said.id)
+    alice.restore(said.id)
+    document = alice.base_memory()
+    assert document is not None
+    assert (document.version, document.content) == (2, "Lives in Oslo.")
+
+
+def test_two_are_forgotten_and_restored_in_any_order(memory: Mnemon) -> None:
+    alice = memory.owner("alice")
+    text = "Lives in Oslo. Plays chess. Has a boat."
+    alice.set_base_memory(text)
+    oslo = alice.learn("I live in Oslo.").messages[0]
+    chess = alice.learn("I play chess.").messages[0]
+    alice.forget(oslo.id)
+    alice.forget(chess.id)
+    document = alice.base_memory()
+    assert document is not None
+    assert document.content == "Has a boat."
+    alice.restore(oslo.id)
+    document = alice.base_memory()
+    assert document is not None
+    assert document.content == "Lives in Oslo. Has a boat."
+    alice.restore(chess.id)
+    document = alice.base_memory()
+    assert document is not None
+    assert document.content == text
+
+
+def test_what_a_cascade_wrote_loses_what_is_forgotten(memory: Mnemon) -> None:
+    alice = memory.owner("alice")
+    for number in range(5):
+        say(alice, 4, first=4 * number)
+        memory.consolidate(owner="alice")
+    document = alice.base_memory()
+    assert document is not None
+    assert "Hall 1." in document.content
+    gone = next(each for each in alice.messages("s") if "Hall 1." in each.content)
+    alice.forget(gone.id)
+    assert "Hall 1." not in doors(alice)
+    assert "Hall 0." in doors(alice)
+
+
+def test_a_summary_of_memories_goes_with_one_of_them_and_the_others_are_recalled(
+    store: str | Path, clock: SettableClock
+) -> None:
+    numbers = {"chunks.compression_threshold": 2, "chunks.sessions_to_compress": 1}
+    with condensing("chunks", clock, summarising, store, numbers=numbers) as (memory, _):
+        alice = memory.owner("alice")
+        kept = [
+            alice.remember(sentence(number), kind="episodic", session=f"s{number // 2}")
+            for number in range(6)
+        ]
+        memory.consolidate(owner="alice")
+        (summary,) = alice.summaries()
+        assert [each.id for each in summary.sources] == [kept[0].id, kept[1].id]
+        assert alice.forget(kept[0].id).memories == (kept[0].id, summary.id)
+        assert "Hall 0." not in doors(alice)
+        assert not alice.get(kept[1].id).compressed
+        found = alice.recall(sentence(1), top_k=99, token_budget=9_999).memories
+        assert kept[1].id in {one.id for one in found}
+        memory.consolidate(owner="alice")
+        (again,) = alice.summaries()
+        assert [each.id for each in again.sources] == [kept[1].id]
+        alice.restore(kept[0].id)
+        assert [each.id for each in alice.summaries()] == [again.id]
+
+
+def test_a_summary_of_memories_comes_back_with_them(
+    store: str | Path, clock: SettableClock
+) -> None:
+    numbers = {"chunks.compression_threshold": 2, "chunks.sessions_to_compress": 1}
+    with condensing("chunks", clock, summarising, store, numbers=numbers) as (memory, _):
+        alice = memory.owner("alice")
+        for number in range(6):
+            alice.remember(sentence(number), kind="episodic", session=f"s{number // 2}")
+        memory.consolidate(owner="alice")
+        (summary,) = alice.summaries()
+        alice.forget(summary.sources[0].id)
+        alice.restore(summary.sources[0].id)
+        assert [each.id for each in alice.summaries()] == [summary.id]
+        assert all(alice.get(each.id).compressed for each in summary.sources)
+
+
+def test_an_entry_of_a_history_goes_where_it_tells_what_is_forgotten(
+    store: str | Path, clock: SettableClock
+) -> None:
+    with condensing("timeline", clock, summarising, store) as (memory, _):
+        alice = memory.owner("alice")
+        fact = alice.remember(sentence(0), key="lathe")
+        for first in (0, 50):
+            history = [{"role": "user", "content": sentence(first + n)} for n in range(9)]
+            alice.compress(history, session=f"s{first}")
+        told, other = alice.summaries()
+        assert alice.forget(key="lathe").memories == (fact.id, told.id)
+        assert [each.id for each in alice.summaries()] == [other.id]
+        assert "Hall 0." not in doors(alice)
+        alice.restore(fact.id)
+        assert [each.id for each in alice.summaries()] == [told.id, other.id]
+        alice.purge(key="lathe")
+        assert [each.id for each in alice.summaries()] == [other.id]
+        with pytest.raises(NotFound):
+            alice.get(told.id)
+
+
+def test_a_fact_that_a_model_took_goes_with_the_sentence_it_came_from(
+    clock: SettableClock,
+) -> None:
+    for profile in ("standard", "tiers", "facts"):
+        with remembering(profile, KnowingModel(), SettableClock(START)) as (memory, _):
+            own = memory.owner(OWNER)
+            say_all(memory, clock)
+            work_off(memory, clock)
+            fact = next(
+                each
+                for each in own.list(limit=999).memories
+                if "Volvo" in each.content and each.kind != SUMMARY
+            )
+            messages = [m for each in own.sessions() for m in own.messages(each.id)]
+            said = {source.id for source in fact.sources}
+            before = {m.id: m.content for m in messages if m.id in said}
+            assert any("Volvo" in content for content in before.values())
+            touched = own.forget(fact.id)
+            assert set(touched.messages) >= {i for i in before if "Volvo" in before[i]}
+            left = [m for each in own.sessions() for m in own.messages(each.id)]
+            assert not [m for m in left if m.id in said and "Volvo" in m.content]
+            document = own.base_memory()
+            assert fact.content not in (document.content if document else "")
+            own.restore(fact.id)
+            now = [m for each in own.sessions() for m in own.messages(each.id)]
+            assert {m.id: m.content for m in now if m.id in said} == before
+
+
+def test_a_forgotten_summary_takes_nothing_of_what_it_stands_for(memory: Mnemon) -> None:
+    alice = memory.owner("alice")
+    say(alice, 6)
+    memory.consolidate(owner="alice")
+    (summary,) = alice.summaries()
+    assert alice.forget(summary.id).memories == (summary.id,)
+    assert len(alice.messages("s")) == 6
+    assert memory.consolidate(owner="alice") == ()
+    alice.restore(summary.id)
+    assert alice.get(summary.id).state is State.ACTIVE
+
+
+def test_a_rejected_invention_leaves_the_summary_of_its_source(clock: SettableClock) -> None:
+    with remembering("tiers", KnowingModel(), clock) as (memory, _):
+        own = memory.owner(OWNER)
+        say_all(memory, clock)
+        work_off(memory, clock)
+        before = [each.id for each in own.summaries()]
+        for each in own.review():
+            own.reject(each.id)
+        assert [each.id for each in own.summaries()] == before
+
+
+def test_after_a_purge_no_byte_of_a_summary_or_a_note_made_of_it_is_left(
+    opened: Opener, path: Path
+) -> None:
+    with opened() as memory:
+        alice = memory.owner("alice")
+        memory.switch_profile("tiers", owner="alice")
+        for number in range(5):
+            say(alice, 30, first=30 * number)
+            memory.consolidate(owner="alice")
+        alice.set_base_memory(f"Key History:\n- {sentence(1)}\n- {sentence(200)}")
+        summaries = alice.summaries()
+        gone = next(each for each in alice.messages("s") if "Hall 1." in each.content)
+        (made,) = [m for m in summaries if gone.id in {s.id for s in m.sources}]
+        alice.forget(gone.id)
+        done = alice.purge(gone.id)
+        assert done.settled
+        assert done.memories == (made.id,)
+        with pytest.raises(NotFound):
+            alice.get(made.id)
+        assert "Hall 1." not in doors(alice)
+        document = alice.base_memory()
+        assert document is not None
+        assert document.content == f"Key History:\n- {sentence(200)}"
+        assert len(alice.summaries()) == len(summaries) - 1
+        assert memory.verify().findings == ()
+        before = len(alice.summaries())
+        say(alice, 1, first=300)
+        memory.consolidate(owner="alice")
+        assert len(alice.summaries()) == before + 1
+    for name, content in bytes_of(path.parent).items():
+        assert made.id.encode() not in content, name
+
+
+def test_after_a_purge_no_file_of_an_open_store_holds_the_words(
+    tmp_path: Path, clock: SettableClock
+) -> None:
+    store = tmp_path / "data" / "memory.db"
+    numbers = {**SMALL, "enable_encryption": False}
+    with condensing("tiers", clock, summarising, store, numbers=numbers) as (memory, _):
+        alice = memory.owner("alice")
+        alice.learn("My word is zymurgyst.", session="s")
+        for number in range(5):
+            say(alice, 4, first=4 * number)
+            memory.consolidate(owner="alice")
+        assert any(b"zymurgyst" in content for content in bytes_of(store.parent).values())
+        assert "zymurgyst" in repr(alice.summaries()) + repr(alice.base_memory())
+        gone = alice.messages("s")[0]
+        assert alice.purge(gone.id).settled
+        for name, content in bytes_of(store.parent).items():
+            assert b"zymurg" not in content.lower(), name
+
+
+def test_what_is_erased_takes_its_summaries_along(memory: Mnemon) -> None:
+    say(memory.owner("alice"), 6)
+    memory.consolidate(owner="alice")
+    memory.erase("alice")
+    assert memory.summaries(owner="alice") == ()
+    assert SUMMARY not in repr(memory.list(owner="alice", state="all"))

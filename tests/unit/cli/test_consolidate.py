@@ -1,0 +1,88 @@
+"""`mnemon consolidate`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+NOTHING = "Nothing has gathered that is due.\n"
+SAID = tuple(f"The kiln number {number} stands in Hall {number}." for number in range(12))
+
+
+@pytest.fixture
+def tiers(mnemon: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The program with profile `tiers`, small cascades, and no model."""
+    for name, value in {
+        "PROFILE": "tiers",
+        "TIERS__SHORT_TERM_THRESHOLD": "4",
+        "TIERS__SHORT_TERM_KEEP": "2",
+        "TIERS__LONG_TERM_THRESHOLD": "2",
+        "TIERS__LONG_TERM_KEEP": "1",
+    }.items():
+        monkeypatch.setenv(f"MNEMON_{name}", value)
+    return mnemon
+
+
+def learn(mnemon: Any, *said: str, owner: str = "tester") -> None:
+    for each in said:
+        mnemon.ok("learn", each, "--owner", owner)
+
+
+def test_it_says_what_it_makes_and_how(tiers: Any) -> None:
+    assert tiers.ok("consolidate").out == NOTHING
+    learn(tiers, *SAID[:4])
+    told = tiers.ok("consolidate").out
+    assert told.startswith("summary ")
+    assert told.endswith(": 2 sources, by its own sentences\n")
+    learn(tiers, *SAID[4:6])
+    (summary, base) = tiers.json("consolidate")
+    assert (summary["what"], summary["sources"], summary["by_model"]) == ("summary", 2, False)
+    assert (base["what"], base["id"], base["sources"]) == ("base memory", "1", 1)
+    assert tiers.ok("consolidate").out == NOTHING
+    assert tiers.json("consolidate") == []
+
+
+def test_all_owners_are_meant_where_that_is_said(tiers: Any) -> None:
+    for owner in ("ann", "bob"):
+        learn(tiers, *SAID[:4], owner=owner)
+    assert tiers.ok("consolidate").out == NOTHING
+    assert len(tiers.json("consolidate", "--all")) == 2
+
+
+def test_a_summary_is_taken_back_and_restored(tiers: Any) -> None:
+    learn(tiers, *SAID[:4])
+    (made,) = tiers.json("consolidate")
+    told = tiers.ok("consolidate", "--undo", made["id"]).out
+    assert told == f"Taken back: {made['id']}; mnemon restore brings it back\n"
+    assert tiers.ok("consolidate").out == NOTHING
+    assert tiers("consolidate", "--undo", made["id"]).code != 0
+    assert tiers.json("restore", made["id"])["state"] == "active"
+    assert tiers.json("consolidate", "--undo", made["id"])["state"] == "superseded"
+
+
+def test_the_base_memory_is_taken_back_by_a_version(tiers: Any) -> None:
+    refused = tiers("consolidate", "--undo", "base-memory")
+    assert refused.code == 2
+    assert "no earlier version" in refused.err
+    for said in (SAID[:4], SAID[4:6], SAID[6:8]):
+        learn(tiers, *said)
+        tiers.ok("consolidate")
+    told = tiers.ok("consolidate", "--undo", "base-memory").out
+    assert told == "The base memory says again what version 1 said\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "problem"),
+    [
+        (("--undo", "nothing"), "id"),
+        (("--undo", "01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11"), "no summary"),
+        (("--undo", "base-memory", "--all"), "leave out --all"),
+    ],
+)
+def test_what_can_not_be_taken_back_is_said(
+    tiers: Any, args: tuple[str, ...], problem: str
+) -> None:
+    refused = tiers("consolidate", *args)
+    assert refused.code != 0
+    assert problem in refused.err
