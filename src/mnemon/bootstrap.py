@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -67,11 +68,9 @@ class Parts:
 
     def close(self) -> None:
         """Let go of all that is held open; what a model was asked is waited for, some seconds."""
-        self.background.close()
-        self.touches.close()
-        self.store.close()
-        for each in self.closing:
-            each.close()
+        with ExitStack() as ending:  # an interrupt of the waiting leaves nothing open
+            for each in reversed((self.background, self.touches, self.store, *self.closing)):
+                ending.callback(each.close)
 
 
 def assemble(  # noqa: PLR0913 - what `Mnemon.open` takes

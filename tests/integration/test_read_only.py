@@ -121,7 +121,8 @@ def _is_read_but_not_written(folder: Path, kind: str) -> None:
         with pytest.raises(StoreReadOnly):
             claims.take("alice", Work.CONSOLIDATE, now=now, lease_s=60)
         assert shown(memory) == before
-    assert not warned.records
+    told = {record.getMessage().split(": ")[0] for record in warned.records}
+    assert told <= {"a history could not be made shorter"}  # `compress` never raises
     assert bytes_of(folder) == files
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import re
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,14 +12,16 @@ import click
 
 from mnemon.entrypoints.cli.calls import Call, command
 from mnemon.entrypoints.cli.interrupts import Interrupts
+from mnemon.entrypoints.cli.notices import aside, held_back
 from mnemon.entrypoints.cli.output import console, counted, print_json_line, print_text, table
-from mnemon.entrypoints.cli.terminal import VisiblePieces, one_line, visible
+from mnemon.entrypoints.cli.terminal import VisiblePieces, one_line
 from mnemon.errors import InvalidConfiguration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mnemon.engine import Mnemon
+    from mnemon.entrypoints.cli.notices import HeldBack
     from mnemon.entrypoints.cli.talking import Answer, Remembered, Talk
     from mnemon.errors import MnemonError
     from mnemon.ports.chat import StreamingModel
@@ -40,6 +41,11 @@ HELP = {
 
 _COMMAND = re.compile(r"/[a-z]+")
 _COLUMNS = ("", "kind", "…text")
+
+_NO_MODEL = (
+    "is none: name a language model to talk with, as"
+    " `MNEMON_CHAT__PROVIDER=ollama MNEMON_CHAT__MODEL=llama3.2 mnemon chat`"
+)
 
 _DRAIN_S = 60.0
 """For how long it is waited at the end that what was said is learned: a guess."""
@@ -64,14 +70,12 @@ def run(call: Call, session: str, *, no_learn: bool) -> None:
     of the last failure.
     """
     loaded = call.settings()
-    with call.wiring.engine(loaded) as engine, Interrupts() as interrupts, _notices() as notices:
+    if loaded.settings.chat.provider == "none":  # before a store is made for nothing
+        raise InvalidConfiguration("chat.provider", _NO_MODEL)
+    with call.wiring.engine(loaded) as engine, Interrupts() as interrupts, held_back() as notices:
         model = engine.chat_model(call.owner)
         if model is None:
-            raise InvalidConfiguration(
-                "chat.provider",
-                "is none: name a language model to talk with, as"
-                " `MNEMON_CHAT__PROVIDER=ollama MNEMON_CHAT__MODEL=llama3.2 mnemon chat`",
-            )
+            raise InvalidConfiguration("chat.provider", _NO_MODEL)
         talk = _talk(call, engine, model, interrupts, session=session, learns=not no_learn)
         conversation = _Conversation(talk, notices, call.as_json)
         conversation.begin()
@@ -149,7 +153,7 @@ class _Conversation:
     """A conversation on the screen, or as lines for a program."""
 
     talk: Talk
-    notices: _Notices
+    notices: HeldBack
     as_json: bool
     failure: MnemonError | None = None
 
@@ -158,7 +162,7 @@ class _Conversation:
         before = len(self.talk.memory.recent(session=self.talk.session, limit=1_000))
         if sys.stdin.isatty() and not self.as_json:
             left = f"; taken up after {counted(before, 'message', 'messages')}" if before else ""
-            _aside(f"talking with {self.talk.model.name}{left}; /help says what can be asked")
+            aside(f"talking with {self.talk.model.name}{left}; /help says what can be asked")
 
     def hear(self, line: str) -> None:
         """Answer what was typed."""
@@ -170,7 +174,7 @@ class _Conversation:
             self._show_context(self.talk.context)
         else:
             if line != "/help":
-                _aside(f"there is no {line}")
+                aside(f"there is no {line}")
             width = max(map(len, HELP))
             for name, told in HELP.items():
                 click.echo(f"  {name:{width}}  {told}", err=True)
@@ -191,10 +195,10 @@ class _Conversation:
         if answer.text or rest:
             click.echo(rest)
         if answer.redactions:
-            _aside(f"{counted(answer.redactions, 'secret', 'secrets')} redacted")
+            aside(f"{counted(answer.redactions, 'secret', 'secrets')} redacted")
         for told in (answer.problem, *self.notices.taken()):
             if told:
-                _aside(told)
+                aside(told)
         if answer.is_stopped and not sys.stdin.isatty():  # nobody is there to say the next thing
             raise KeyboardInterrupt
 
@@ -241,11 +245,6 @@ def _become(state: str) -> str:
     return {"active": "learned", "unsupported": "withheld"}.get(state, state)
 
 
-def _aside(told: str) -> None:
-    """Say something that is no part of the conversation."""
-    click.echo(f"mnemon: {visible(told)}", err=True)
-
-
 def _drain(engine: Mnemon, talk: Talk, interrupts: Interrupts) -> None:
     """Wait until what was said is learned; Ctrl-C leaves it for later."""
     if not (talk.learns and talk.said):
@@ -253,43 +252,9 @@ def _drain(engine: Mnemon, talk: Talk, interrupts: Interrupts) -> None:
     with suppress(KeyboardInterrupt), interrupts.heeded():
         if not engine.drain(_PATIENCE_S):
             if sys.stdin.isatty():
-                _aside("learning from what was said; Ctrl-C leaves it for later")
+                aside("learning from what was said; Ctrl-C leaves it for later")
             engine.drain(_DRAIN_S)
     waiting = talk.memory.backlog().waiting
     if waiting:
         left = counted(waiting, "message", "messages")
-        _aside(f"{left} still to be learned from: mnemon worker, or the next chat, does that")
-
-
-class _Notices(logging.Handler):
-    """Keeps what goes wrong in the background until it disturbs nobody; each thing once."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self._known: set[str] = set()
-        self._new: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        told = record.getMessage()
-        if told not in self._known:
-            self._known.add(told)
-            self._new.append(told)
-
-    def taken(self) -> list[str]:
-        """Return what is new."""
-        new, self._new = self._new, []
-        return new
-
-
-@contextmanager
-def _notices() -> Iterator[_Notices]:
-    """Hold back, while the block runs, what Mnemon warns of."""
-    notices = _Notices()
-    logger = logging.getLogger("mnemon")
-    logger.addHandler(notices)
-    try:
-        yield notices
-    finally:
-        logger.removeHandler(notices)
-        for told in notices.taken():
-            _aside(told)
+        aside(f"{left} still to be learned from: mnemon worker, or the next chat, does that")
