@@ -18,6 +18,7 @@ from mnemon.testing.pairs import load_pairs
 from mnemon.testing.swaps import KINDS as SWAP_KINDS
 from mnemon.testing.swaps import Swap, swaps
 from mnemon.text.analysis import terms
+from mnemon.text.normal import content_key
 from mnemon.text.statements import read, search_terms
 from mnemon.text.statements.reading import grammars
 
@@ -50,10 +51,63 @@ def test_no_pair_is_called_changed_or_restated_that_is_not(label: Label) -> None
 
 
 def test_most_changes_and_restatements_are_found() -> None:
-    for label, relation_ in ((Label.CHANGED, "changed"), (Label.RESTATED, "restated")):
+    # Of the changes fewer: many of the pairs do not say that anything has changed, and of what
+    # one may have two ("My boss is Tom") that is asked for.
+    for label, share in ((Label.CHANGED, 0.75), (Label.RESTATED, 0.8)):
         pairs = _of(label)
-        found = [pair for pair in pairs if relation(pair.old, pair.new).relation == relation_]
-        assert len(found) >= 0.85 * len(pairs)
+        found = [pair for pair in pairs if relation(pair.old, pair.new).relation == label.value]
+        assert len(found) >= share * len(pairs)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "marked"),
+    [
+        ("I work at NASA.", "I work at Google.", "I work at Google now."),
+        ("I work as a nurse.", "I work as a teacher.", "I now work as a teacher."),
+        ("My boss is Karen.", "My boss is Tom.", "My new boss is Tom."),
+        ("My dentist is Dr. Meyer.", "My dentist is Dr. Hassan.", "My new dentist is Dr. Hassan."),
+        ("My phone number is 555-0134.", "My phone number is 555-0177.",
+         "My new phone number is 555-0177."),
+        ("My email is a@home.example.", "My email is b@firm.example.",
+         "My email changed to b@firm.example."),
+        ("My car is a Volvo.", "My car is a Tesla.", "My car is a Tesla now."),
+        ("My pronouns are she/her.", "My pronouns are they/them.",
+         "My pronouns are they/them now."),
+        ("Call me Al.", "Call me Bob.", "Call me Bob from now on."),
+        ("My rent is 900 euros.", "My rent is 950 euros.", "My rent went up to 950 euros."),
+        ("I wake up at 6.", "I wake up at 7.", "I now wake up at 7."),
+        ("My major is physics.", "My major is law.", "I changed my major to law."),
+        ("My go-to drink is gin.", "My go-to drink is cider.", "My new go-to drink is cider."),
+        ("The meeting is on Monday.", "The meeting is on Tuesday.",
+         "The meeting was moved to Tuesday."),
+        ("My boss lives in Oslo.", "My boss lives in Bergen.", "My boss moved to Bergen."),
+        ("Ich arbeite bei Bosch.", "Ich arbeite bei Siemens.", "Ich arbeite jetzt bei Siemens."),
+        ("Mein Chef ist Tom.", "Mein Chef ist Karl.", "Mein neuer Chef ist Karl."),
+    ],
+)  # fmt: skip
+def test_of_what_one_may_have_two_only_a_word_of_change_tells(
+    old: str, new: str, marked: str
+) -> None:
+    assert relation(old, new).relation is Relation.DOUBTFUL
+    assert relation(old, marked).relation is Relation.CHANGED
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [
+        ("I use Notion.", "I use Slack now.", "I switched from Notion to Slack."),
+        ("I play tennis.", "I now play chess.", "I switched from tennis to chess."),
+        ("My friend lives in Oslo.", "My friend moved to Bergen.",
+         "My friend moved from Oslo to Bergen."),
+        ("My sister works at Nokia.", "My sister works at Google now.",
+         "My sister switched from Nokia to Google."),
+    ],
+)  # fmt: skip
+def test_of_what_one_has_several_only_the_name_of_the_old_one_tells(
+    old: str, new: str, named: str
+) -> None:
+    assert relation(old, new).relation is Relation.DOUBTFUL
+    assert relation(old, named).relation is Relation.CHANGED
 
 
 def test_the_pairs_of_two_facts_are_restated_by_none_and_those_of_one_by_all() -> None:
@@ -118,7 +172,8 @@ def test_what_is_not_plainly_told_changes_nothing(told: str) -> None:
 
 def test_what_is_restated_or_changed_can_be_found_by_its_terms() -> None:
     for pair in PAIRS:
-        if relation(pair.old, pair.new).relation is not Relation.DOUBTFUL:
+        is_same = content_key(pair.old) == content_key(pair.new)  # which is found by its hash
+        if not is_same and relation(pair.old, pair.new).relation is not Relation.DOUBTFUL:
             held = set(terms(pair.old))
             ways = search_terms(plainly_told(pair.new))
             assert any(all(group & held for group in way) for way in ways), pair

@@ -61,7 +61,8 @@ def compared_times(old: str, new: str, *, marked: bool) -> Likeness:
     one, other = when(old), when(new)
     if one is None or other is None:
         return Likeness.UNSURE
-    if one.recurs or other.recurs:
+    another_year = None not in {one.year, other.year} and one.year != other.year
+    if one.recurs or other.recurs or another_year:  # what is every year is so in both
         return likeness(same=one == other, other=marked and is_moved(one, other))
     return likeness(same=one == other, other=is_moved(one, other))
 
@@ -108,12 +109,30 @@ def _address_words(text: str) -> list[str] | None:
     return words if any(word[0].isupper() for word in text.split()) else None
 
 
-def compared_measures(old: str, new: str) -> Likeness:
-    """Compare measures; see `values.compare`."""
+def compared_measures(old: str, new: str, *, marked: bool) -> Likeness:
+    """Compare measures; see `values.compare`.
+
+    Where it is not said that it has changed, both have a unit, neither is the other rounded, and
+    they are of one size.
+    """
     one, other = _measured(old), _measured(new)
     if one is None or other is None or one[1] != other[1]:
         return Likeness.UNSURE
-    return likeness(same=one == other, other=one[0] != other[0])
+    is_clear = marked or (bool(one[1]) and _may_have_become(one[0], other[0]))
+    return likeness(same=one == other, other=is_clear and one[0] != other[0])
+
+
+def _may_have_become(one: float, other: float) -> bool:
+    """Tell whether one number is another size of the same body, and not the other rounded."""
+    low, high = sorted((one, other))
+    return (1 + _ROUNDING) * low < high < _MOST_GROWTH * low
+
+
+_ROUNDING = 0.02
+"""How far off people are when they round what they weigh or how tall they are: a guess."""
+
+_MOST_GROWTH = 1.5
+"""Beyond this it is rather a slip, another unit or somebody else: a guess."""
 
 
 def _measured(text: str) -> tuple[float, str] | None:
@@ -147,9 +166,10 @@ def _counted(text: str) -> tuple[int, str] | None:
     """Return a number and what it counts, in the singular."""
     first, _, things = text.casefold().partition(" ")
     count = 1 if first in {"a", "an"} else number(first)
-    if count is None or things not in _COUNTED:
+    singular = _ONE_OF.get(things, things.removesuffix("s"))
+    if count is None or things not in _COUNTED or (count == 1) != (things == singular):
         return None
-    return count, _ONE_OF.get(things, things.removesuffix("s"))
+    return count, singular
 
 
 _ONE_OF = MappingProxyType({"children": "child", "grandchildren": "grandchild"})

@@ -55,7 +55,8 @@ def compared_organisations(old: str, new: str) -> Likeness:
 
 def compared_schools(old: str, new: str) -> Likeness:
     """Compare schools; see `values.compare`."""
-    if not (_is_named(old) and _is_named(new)):
+    is_somewhere = place(old) is not None or place(new) is not None  # "I go to Rome"
+    if is_somewhere or not (_is_named(old) and _is_named(new)):
         return Likeness.UNSURE
     one, other = words_of(old), words_of(new)
     return likeness(same=one == other, other=_apart(one, other))

@@ -44,10 +44,10 @@ def is_told_apart(name: str) -> bool:
 
 
 def another_full_name(old: str, new: str, *, marked: bool) -> bool:
-    """Tell whether somebody has another name than before: with one part of it the same.
+    """Tell whether somebody has another name than before.
 
-    A name that shares nothing with the old one may be the other half of it, unless it is said
-    that it has changed.
+    Another first name may be the other half of the old one, and so may a second first name,
+    unless it is said that it has changed.
     """
     one, other = set(_parts(old)), set(_parts(new))
     if one <= other or other <= one:
@@ -56,7 +56,12 @@ def another_full_name(old: str, new: str, *, marked: bool) -> bool:
         pairs = zip(_parts(old), _parts(new), strict=False)
         is_short = any(a != b and _may_be_short(a, b) for a, b in pairs)
         return len(_parts(old)) == len(_parts(new)) and not is_short
-    return len(_parts(old)) == len(_parts(new)) > 1 and bool(one & other)
+    (first, *_), (new_first, *family) = _parts(old), _parts(new)
+    return (
+        len(_parts(old)) == len(_parts(new)) > 1
+        and first == new_first
+        and FIRST_NAMES.isdisjoint({*_parts(old)[1:], *family})
+    )
 
 
 def _parts(name: str) -> list[str]:

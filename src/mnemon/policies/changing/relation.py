@@ -173,6 +173,6 @@ def _why_not(old: Statement, new: Statement) -> str | None:
         (new.fixed and Mark.CORRECTED not in new.marks, "it never changes"),
         (may_be_another, "it may be said of another"),
         (not marked and (old.weak or new.weak or old.is_event), "it may be so for a time only"),
-        (not marked and not new.alone, "there may be several"),
+        (new.several or (not marked and not new.alone), "there may be several"),
     )
     return next((doubt for is_so, doubt in doubts if is_so), None)

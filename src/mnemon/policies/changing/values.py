@@ -63,7 +63,6 @@ _PLAIN: Mapping[str, Callable[[str, str], Likeness]] = MappingProxyType(
         "make": compared_makes,
         "color": compared_colours,
         "pronouns": compared_pronouns,
-        "measure": compared_measures,
         "company": compared_company,
         "count": compared_counts,
     }
@@ -77,6 +76,7 @@ _MARKED: Mapping[str, _Marked] = MappingProxyType(
         "nickname": compared_nicknames,
         "diet": compared_diets,
         "choice": compared_choices,
+        "measure": compared_measures,
     }
 )
 _BEST = "best"

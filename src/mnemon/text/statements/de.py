@@ -14,7 +14,7 @@ _SLOTS = MappingProxyType(
     {
         "S": rf"(?P<s>ich|wir|{_NAME})",
         "P": rf"(?P<s>meine?|unsere?|{_NAME}s)",
-        "only": "(?P<a>Chef|Chefin|Frau|Mann|Vermieter|Vermieterin|Zahnarzt|Zahnärztin)",
+        "only": "(?P<a>Frau|Mann)",
         "hired": "(?P<a>Chef|Chefin|Vermieter|Vermieterin|Zahnarzt|Zahnärztin|Arzt|Ärztin)",
         "T": r"(?P<s>(?:der|die|das|mein|meine|unser|unsere) [A-ZÄÖÜ][\wäöüß-]*)",
     }
@@ -39,6 +39,8 @@ _ATTRIBUTES = (
             "{S} (?:habe?|hat) (?:von {W} )?zu {V} gewechselt",
             "{S} (?:bin|ist) (?:von {W} )?zu {V} gewechselt",
         ),
+        # Many have a second job.
+        alone=False,
         anchors=listed("arbeite arbeitet arbeiten gewechselt"),
     ),
     Attribute(
@@ -47,6 +49,7 @@ _ATTRIBUTES = (
         says=("{S} arbeite[tn]? als {V}",),
         weak=("{S} (?:bin|ist) {V}",),
         becomes=("{S} (?:bin|ist) {V} geworden",),
+        alone=False,
     ),
     Attribute(
         name="age",
@@ -70,6 +73,8 @@ _ATTRIBUTES = (
         name="nickname",
         value="nickname",
         says=("nenn(?: (?P<s>mich)|e mich) {V}",),
+        # Friends have one name for somebody, colleagues another.
+        alone=False,
         anchors=listed("nenn nenne"),
     ),
     Attribute(
@@ -86,6 +91,13 @@ _ATTRIBUTES = (
         value="person",
         says=("{P} {only} (?:ist|heißt) {V}",),
         becomes=("{P} neuer? {hired} (?:ist|heißt) {V}",),
+    ),
+    Attribute(
+        name="relation",
+        value="person",
+        says=("{P} {hired} (?:ist|heißt) {V}",),
+        # One has had another before, or has another elsewhere.
+        alone=False,
     ),
     Attribute(
         name="diet",
@@ -158,9 +170,7 @@ GRAMMAR = Grammar(
         Eine Einen Einem Wenn Wer Was Wo Wann Wie Warum Nenn Nenne Kein Keine
         """
     ),
-    one_off=listed("termin besprechung hochzeit feier party prüfung treffen meeting interview"),
-    named_once=listed("termin prüfung interview besprechung"),
+    one_off=listed("hochzeit feier party"),
     determiners=listed("der die das mein meine unser unsere"),
-    determined=listed("der die das unser unsere"),
     mine=listed("mein meine"),
 )

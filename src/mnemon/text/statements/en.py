@@ -5,8 +5,14 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from mnemon.text.lists import listed
-from mnemon.text.statements.en_sentences import ATTRIBUTES, SEVERAL, SLOTS
+from mnemon.text.statements.en_sentences import ATTRIBUTES, IN_TURN, SEVERAL, SLOTS
 from mnemon.text.statements.language import Grammar, Mark
+
+_JOINED_BY_ALL = (
+    "(?:Facebook|Instagram|Twitter|X|LinkedIn|Reddit|TikTok|Snapchat|WhatsApp|Discord|Slack"
+    "|Netflix)"
+)
+"""What people quit that never worked there. A guess at the most frequent."""
 
 _ENDINGS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"(?P<s>.+?) (?:can )?no longer (?P<v>.+)", ("{s} {v}", "{s} can {v}")),
@@ -24,7 +30,11 @@ _ENDINGS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("{s} {base}", "{s} {base_third}", "{s} am {v}", "{s} is {v}"),
     ),
     (
-        r"(?P<s>.+?) (?:have |has )?(?:left|quit|resigned from|stopped working at) (?P<v>[A-Z].*)",
+        rf"(?P<s>.+?) (?:have |has )?(?:left|quit) (?!{_JOINED_BY_ALL}\b)(?P<v>[A-Z].*)",
+        ("{s} work at {v}", "{s} works at {v}"),
+    ),
+    (
+        r"(?P<s>.+?) (?:have |has )?(?:resigned from|stopped working (?:at|for)) (?P<v>[A-Z].*)",
         ("{s} work at {v}", "{s} works at {v}"),
     ),
     (r"(?P<s>I) (?:have )?(?:left|quit) my job at (?P<v>[A-Z].*)", ("{s} work at {v}",)),
@@ -128,22 +138,15 @@ GRAMMAR = Grammar(
     ),
     one_off=listed(
         """
-        appointment interview wedding party deadline delivery surgery operation demo review
-        presentation standup stand-up checkup check-up viewing funeral graduation conference
-        concert ceremony reunion launch release meeting call dinner lunch breakfast brunch
-        session meetup sync retro retrospective exam test flight train trip holiday vacation
-        barbecue picnic match game show webinar workshop kickoff kick-off move closing hearing
-        inspection visit date pickup pick-up due
+        wedding party deadline surgery operation funeral graduation conference ceremony reunion
+        launch release concert kickoff kick-off move closing hearing barbecue picnic date demo
+        presentation
+        meeting call appointment interview dinner lunch brunch review workshop
         """
     ),
-    named_once=listed(
-        """
-        meeting call session exam test flight train appointment match game interview dinner lunch
-        date visit review show trip workshop delivery
-        """
-    ),
+    frequent=listed("deadline date release demo presentation conference concert"),
+    named_once=listed("meeting call appointment interview dinner lunch brunch review workshop"),
     determined=listed("the our"),
-    frequent=listed("flight train bus ferry exam test shift lesson"),
     determiners=listed("the our my"),
     joining=listed("with to at for of"),
     mine=listed("my"),
@@ -176,5 +179,6 @@ GRAMMAR = Grammar(
             "personal email address": "personal email",
         }
     ),
+    in_turn=frozenset(IN_TURN.split("|")),
     several=frozenset(SEVERAL.replace("neighbou?r", "neighbour|neighbor").split("|")),
 )

@@ -10,12 +10,10 @@ from mnemon.text.statements.language import Attribute
 _CAPITAL = r"[A-ZÀ-ÖØ-Þ][\w.-]*"
 _NAME = rf"{_CAPITAL}(?: {_CAPITAL}){{0,2}}"
 _AGE = "(?:(?:older|younger|elder|eldest|oldest|youngest|big|little|baby|twin|best) )?"
-_ONLY = (
-    "wife|husband|spouse|boss|manager|line manager|supervisor|team lead|landlord|landlady|dentist"
-    "|GP|boyfriend|girlfriend|fiancée?|fiancee?"
-)
+_ONLY = "wife|husband|spouse|fiancée?|fiancee?"
 _HIRED = (
-    "doctor|therapist|lawyer|accountant|hairdresser|coach|trainer|mentor|tutor|assistant|partner"
+    "boss|manager|line manager|supervisor|team lead|landlord|landlady|dentist|GP|boyfriend"
+    "|girlfriend|doctor|therapist|lawyer|accountant|hairdresser|coach|trainer|mentor|tutor|assistant|partner"
     "|roommate|flatmate|housemate"
 )
 _KIN = "mother|father|mum|mom|dad"
@@ -24,7 +22,9 @@ SEVERAL = (
     "|coworker|neighbou?r|grandmother|grandfather|grandma|grandpa|granny|dog|cat|horse"
     "|sister-in-law|brother-in-law|stepson|stepdaughter|godson|goddaughter"
 )
-"""Relations of which one may have several."""
+"""Relations of which one may have several at a time."""
+IN_TURN = "|".join((*_HIRED.replace("line manager|team lead|", "").split("|"), "lead"))
+"""Relations of which one may have several, or another one later: the last words of `_HIRED`."""
 
 _RELATION = f"{_AGE}(?:{_ONLY}|{_HIRED}|{_KIN}|{SEVERAL})"
 _NO_NOUN = (
@@ -52,11 +52,14 @@ SLOTS = MappingProxyType(
             "|(?:work|private|personal|office) (?:phone number|number|e-?mail(?: address)?)"
             "|handle|username|user name|extension)"
         ),
-        "best": "(?P<a>(?:favorite|preferred|go-to|default) [a-z][a-z -]*?)",
-        "paid": "(?P<a>rent|salary|weight|height|shoe size|monthly rent|hourly rate)",
+        "best": "(?P<a>(?:favorite|default) [a-z][a-z -]*?)",
+        "liked": "(?P<a>(?:preferred|go-to) [a-z][a-z -]*?)",
+        "body": "(?P<a>weight|height)",
+        "paid": "(?P<a>rent|salary|shoe size|monthly rent|hourly rate)",
+        "measured": "(?P<a>rent|salary|weight|height|shoe size|monthly rent|hourly rate)",
         "rose": "(?:gone up|went up|increased|rose|risen|dropped|went down|gone down|changed)",
         "moved": (
-            "(?:(?:has been|has|got|is) (?:moved|rescheduled|postponed|shifted|changed|pushed"
+            "(?:(?:has been|has|got) (?:moved|rescheduled|postponed|shifted|changed|pushed"
             "|delayed|brought|extended)(?: back| forward)?|moved)"
         ),
     }
@@ -104,8 +107,7 @@ _EMPLOYER = Attribute(
     ),
     becomes=(
         "{S} {have}started working (?:at|for) {V}",
-        "{S} {have}started a (?:new )?job (?:at|with) {V}",
-        "{S} {have}got a (?:new )?job (?:at|with) {V}",
+        "{S} {have}(?:started|got) a new job (?:at|with) {V}",
         "{S} ha(?:ve|s) a new job (?:at|with) {V}",
         "{P} new employer is {V}",
         "{S} {have}(?:switched|changed|moved)(?: jobs)? from {W} to {V}",
@@ -113,6 +115,8 @@ _EMPLOYER = Attribute(
         "{S} works? (?:at|for) {V}{not} (?:(?:at|for) )?{W}",
         "{S} works? (?:at|for) {V} instead of (?:(?:at|for) )?{W}",
     ),
+    # Many have a second job.
+    alone=False,
     anchors=listed("works work working employed employer started job switched left"),
 )
 _OCCUPATION = Attribute(
@@ -133,6 +137,8 @@ _OCCUPATION = Attribute(
         "{S} works? as an? {V}{not} (?:as )?an? {W}",
         "{S} works? as an? {V} instead of an? {W}",
     ),
+    # A nurse may tend a bar at night.
+    alone=False,
 )
 _WORKPLACE = Attribute(
     name="workplace",
@@ -157,6 +163,8 @@ _MAJOR = Attribute(
         "{I} {have}(?:changed|switched) my major to {V}",
         "{I} {have}(?:changed|switched) my major from {W} to {V}",
     ),
+    # There are double majors.
+    alone=False,
     anchors=listed("major"),
 )
 _AGES = Attribute(
@@ -205,6 +213,8 @@ _NAMES = (
             "(?:people|friends|everyone|everybody|my friends) call (?P<s>me) {V}",
             "{S} go(?:es)? by {V}",
         ),
+        # Friends have one name for somebody, colleagues another.
+        alone=False,
         anchors=listed("call nickname go goes"),
     ),
 )
@@ -235,6 +245,7 @@ _PEOPLE = (
             "{P} {hired} is (?:called|named) {V}",
             "{V} is {P} {hired}",
         ),
+        # One has two bosses, or a doctor for the eyes and one for the teeth.
         alone=False,
     ),
     Attribute(
@@ -267,6 +278,8 @@ _REACHED = (
             "{P} {contact} (?:has )?changed from {W} to {V}",
             "{P} {contact} is {V}{not} {W}",
         ),
+        # Many have two numbers, and more addresses.
+        alone=False,
         anchors=listed("email mail number phone mobile cell handle username extension"),
     ),
     Attribute(
@@ -292,7 +305,21 @@ _LIKED = (
             "{P} {best} (?:has )?changed (?:from {W} )?to {V}",
             "{P} {best} is {V}{not} {W}",
         ),
-        anchors=listed("favorite favourite preferred go-to default"),
+        anchors=listed("favorite favourite default"),
+    ),
+    Attribute(
+        name="best",
+        value="best",
+        says=("{P} {liked} is {V}", "{V} is {P} {liked}"),
+        becomes=(
+            "{P} new {liked} is {V}",
+            "{V} is {P} new {liked}",
+            "{P} {liked} (?:has )?changed (?:from {W} )?to {V}",
+            "{P} {liked} is {V}{not} {W}",
+        ),
+        # No superlative: one may prefer two.
+        alone=False,
+        anchors=listed("preferred go-to"),
     ),
     Attribute(
         name="preference",
@@ -308,7 +335,8 @@ _LIKED = (
         becomes=(
             "{S} {have}(?:switched|changed|moved|gone|went) from (?:the )?{W} to (?:the )?{V}",
         ),
-        alone=False,
+        # "I use Slack now" does not say that Notion is used no more.
+        several=True,
         anchors=listed(
             """
             use uses drink drinks play plays take takes eat eats smoke smokes study studies
@@ -344,6 +372,8 @@ _OWNED = (
             "{I} {have}(?:traded|swapped|exchanged) my {W} for an? {V}",
             "{S} {have}(?:switched|changed) from an? {W} to an? {V}",
         ),
+        # A household may have two.
+        alone=False,
         anchors=listed("car drive drives traded swapped exchanged"),
     ),
     Attribute(
@@ -358,14 +388,24 @@ _OWNED = (
         value="pronouns",
         says=("{P} pronouns are {V}",),
         becomes=("{P} new pronouns are {V}",),
+        # Some go by two.
+        alone=False,
         anchors=listed("pronouns"),
     ),
     Attribute(
         name="measure",
         value="measure",
-        says=("{P} {paid} is {V}", "{S} (?P<a>weighs?) {V}"),
-        becomes=("{P} {paid} {have}{rose} (?:from {W} )?to {V}", "{P} new {paid} is {V}"),
-        anchors=listed("rent salary weight weigh weighs height shoe rate"),
+        says=("{P} {body} is {V}", "{S} (?P<a>weighs?) {V}"),
+        becomes=("{P} {measured} {have}{rose} (?:from {W} )?to {V}", "{P} new {measured} is {V}"),
+        anchors=listed("weight weigh weighs height rent salary shoe rate"),
+    ),
+    Attribute(
+        name="measure",
+        value="measure",
+        says=("{P} {paid} is {V}",),
+        # A month's or a year's, before or after tax, one's share of it; European or American.
+        alone=False,
+        anchors=listed("rent salary shoe rate"),
     ),
 )
 _COUNTED = (
@@ -406,6 +446,8 @@ _TIMES = (
             "{S} (?P<a>starts?|finish(?:es)?) work {V}",
         ),
         becomes=("{S} (?P<a>wakes?|gets?) up {V} instead of {W}",),
+        # Weekends differ.
+        alone=False,
     ),
     Attribute(
         name="schedule",

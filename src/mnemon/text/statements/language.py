@@ -36,6 +36,8 @@ class Attribute:
         weak: Sentences that may be about a time only ("I am living in …").
         becomes: Sentences that say that something has become so.
         alone: Whether another value by itself means that it has changed; else it takes a mark.
+        several: Whether one has several at a time, so that only a sentence that names the old
+            value says that it has gone.
         fixed: Whether it never changes, so that another value must be a correction.
         by_thing: Whether another value by itself means a change only of things that take place
             once.
@@ -49,6 +51,7 @@ class Attribute:
     weak: tuple[str, ...] = ()
     becomes: tuple[str, ...] = ()
     alone: bool = True
+    several: bool = False
     fixed: bool = False
     by_thing: bool = False
     anchors: frozenset[str] = frozenset()
@@ -75,13 +78,17 @@ class Grammar:
         ours: Subjects that are the user with others.
         no_names: Capitalised words that are no names.
         one_off: Nouns of things that take place once, where the words around name which.
-        named_once: Such nouns of which one has several, and that must be told apart by more.
-        frequent: Such nouns that must be told apart by more even with one of `determined`.
+        frequent: Such nouns of which there are many: they must be told apart by any word.
+        named_once: Such nouns that stand for one thing only with one of `determined` before
+            them, and with what it is with, to, about.
         determiners: What a named thing begins with.
         determined: Those of them with which only one can be meant.
         joining: Words that stand between a thing and what it is with, to, about.
         mine: What stands before the user's relations.
-        several: Relations of which one may have several, so that "my sister" may be another.
+        several: Relations of which one may have several at a time, so that "my sister" may be
+            another.
+        in_turn: Relations of which one may have another one later, so that "my boss" may be
+            another.
         superlatives: What stands before one of several where only one can be meant.
         same: What a group `a` is read as, where there are several words for it.
     """
@@ -108,4 +115,5 @@ class Grammar:
     mine: frozenset[str] = frozenset()
     superlatives: frozenset[str] = frozenset()
     several: frozenset[str] = frozenset()
+    in_turn: frozenset[str] = frozenset()
     same: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))

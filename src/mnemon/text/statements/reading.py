@@ -50,6 +50,7 @@ class Statement:
         is_event: Whether it says that something became so.
         says_more: Whether it says more than the value.
         alone: Whether another value by itself means that it has changed.
+        several: Whether there may be several at a time, even where it is said to have become so.
         fixed: Whether it never changes, so that another value must be a correction.
         anchors: Words of which one stands in each sentence that says the attribute.
     """
@@ -65,6 +66,7 @@ class Statement:
     is_event: bool = False
     says_more: bool = False
     alone: bool = True
+    several: bool = False
     fixed: bool = False
     anchors: frozenset[str] = frozenset()
 
@@ -263,6 +265,7 @@ def _stated(
         is_event=pattern.is_event,
         says_more=bool(groups.get("more")),
         alone=attribute.alone and _is_alone(subject, attribute, grammar),
+        several=attribute.several or _is_one_of(subject, grammar.several, grammar),
         fixed=attribute.fixed,
         anchors=attribute.anchors | frozenset(detail.split()),
     )
@@ -284,8 +287,14 @@ def _is_alone(subject: str, attribute: Attribute, grammar: Grammar) -> bool:
     words = subject.split(" ")
     if attribute.by_thing:
         return words[0] in grammar.determiners and _is_one_thing(words, grammar)
-    is_relation = words[0] in grammar.mine and words[-1] in grammar.several
-    return not is_relation or words[1] in grammar.superlatives
+    return not _is_one_of(subject, grammar.several | grammar.in_turn, grammar)
+
+
+def _is_one_of(subject: str, relations: frozenset[str], grammar: Grammar) -> bool:
+    """Tell whether somebody is named by a relation alone, which another may have too."""
+    words = subject.split(" ")
+    is_relation = words[0] in grammar.mine and words[-1] in relations
+    return is_relation and words[1] not in grammar.superlatives
 
 
 _BARE = len(("the", "meeting"))
@@ -295,11 +304,9 @@ def _is_one_thing(words: list[str], grammar: Grammar) -> bool:
     """Tell whether a named thing takes place once, and there is no other of that name."""
     at = next((at for at, word in enumerate(words) if word in grammar.joining), len(words))
     head = words[at - 1]
-    told_apart = at > _BARE or at < len(words)
-    if head in grammar.frequent:
-        return told_apart
-    is_clear = told_apart or head not in grammar.named_once or words[0] in grammar.determined
-    return head in grammar.one_off and is_clear
+    if head in grammar.named_once:
+        return at < len(words) and words[0] in grammar.determined
+    return head in grammar.one_off and (head not in grammar.frequent or len(words) > _BARE)
 
 
 def _forms(verb: str) -> Iterator[dict[str, str]]:
