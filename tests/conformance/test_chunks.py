@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from integration.condensing import condensing, sentence, turns
 from mnemon import Mnemon, OwnerMemory
 from mnemon.adapters.embedders.wordpiece import WordPieceCounter
 from mnemon.domain.memories import Origin
@@ -502,3 +503,55 @@ def test_a_hint_says_the_kind_of_all_chunks(alice: OwnerMemory) -> None:
     text = "\n\n".join(f"Engineer {name} built a bridge in Bergen. " * 10 for name in "ABC")
     hinted = alice.ingest(text, kind="semantic").pieces
     assert [piece.kind for piece in hinted] == ["semantic"] * 3
+
+
+# --- compression, with a scripted model -----------------------------------------------------------
+
+
+def visited(alice: OwnerMemory, clock: SettableClock, sessions: int) -> None:
+    """Remember two episodes in each of so many sessions; the later ones first."""
+    for number in reversed(range(sessions)):
+        for part in (0, 1):
+            alice.remember(
+                sentence(2 * number + part),
+                kind="episodic",
+                session=f"session {number}",
+                happened_at=clock.now() - timedelta(days=sessions - number, hours=-part),
+            )
+
+
+def test_over_ten_sessions_the_oldest_five_are_each_summarised(clock: SettableClock) -> None:
+    with condensing("chunks", clock) as (memory, server):
+        alice = memory.owner("alice")
+        visited(alice, clock, 10)
+        assert memory.consolidate(owner="alice") == ()
+        alice.remember("The pump was sold.", kind="episodic", session="session 10")
+        assert [each.what for each in memory.consolidate(owner="alice")] == ["session"] * 5
+        assert [turns(asked) for asked in server.asked] == [
+            [sentence(2 * number), sentence(2 * number + 1)] for number in range(5)
+        ]
+        for rule in ("2 to 3 sentences", "facts, decisions and topics", "No greetings"):
+            assert rule in server.asked[0].system
+        assert memory.consolidate(owner="alice") == ()
+
+
+def test_a_compressed_session_is_one_semantic_memory_and_its_episodes_are_kept(
+    clock: SettableClock,
+) -> None:
+    with condensing("chunks", clock) as (memory, _):
+        alice = memory.owner("alice")
+        visited(alice, clock, 11)
+        memory.consolidate(owner="alice")
+        summary = alice.summaries()[0]
+        assert (summary.kind, summary.session_id) == ("semantic", "session 0")
+        originals = [alice.get(source.id) for source in summary.sources]
+        assert [each.content for each in originals] == [sentence(0), sentence(1)]
+        assert all(each.compressed for each in originals)
+
+        def recalled(**options: Any) -> set[str]:
+            found = alice.recall(sentence(0), top_k=99, token_budget=9_999, **options)
+            return {one.id for one in found.memories}
+
+        assert summary.id in recalled()
+        assert not {each.id for each in originals} & recalled()
+        assert {each.id for each in originals} <= recalled(include_compressed=True)

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from integration.condensing import condensing, say, sentence, summarising, turns
 from mnemon import Mnemon, OwnerMemory
 from mnemon.domain.memories import Origin, State
 from mnemon.domain.recall import RecallResult
 from mnemon.errors import InvalidInput
+from mnemon.policies.documents import HEADINGS
 from mnemon.policies.merging import Candidate, Insert, Neighbour, Replace
 from mnemon.policies.ranking.model import Query
 from mnemon.policies.rendering.model import Material
 from mnemon.policies.triggers import LONG_CASCADE, SHORT_CASCADE
 from mnemon.profiles.tiers import tiers
 from mnemon.testing.builders import memory
+from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from mnemon.testing.model_server import Asked, refused
 from samples import Golden, candidates, recalled, shown, words
 
 TIERS = tiers()
@@ -291,3 +296,61 @@ def test_working_memory_is_the_last_20_messages_and_outlives_the_process(tmp_pat
     with reopened() as engine:
         recent = [one.content for one in engine.recent(owner="alice")]
     assert recent == [f"{kind} {n}" for n in range(2, 12) for kind in ("Question", "Answer")]
+
+
+# --- the cascades, with a scripted model ----------------------------------------------------------
+
+
+def test_thirty_messages_become_a_summary_of_the_oldest_twenty(clock: SettableClock) -> None:
+    with condensing("tiers", clock) as (memory, server):
+        alice = memory.owner("alice")
+        say(alice, 30)
+        (made,) = memory.consolidate(owner="alice")
+        (asked,) = server.asked
+        assert turns(asked) == [sentence(number) for number in range(20)]
+        for rule in ("3 to 5 sentences", "Third person, past tense", "every name, date and number"):
+            assert rule in asked.system
+        (summary,) = alice.summaries()
+        assert (made.id, made.sources) == (summary.id, 20)
+        said = alice.messages("s")
+        assert (summary.sources[0].id, summary.sources[-1].id) == (said[0].id, said[19].id)
+        assert len(said) == 30
+        assert contents(alice.recall(summary.content)) == []
+
+
+def test_the_base_memory_is_rewritten_in_its_four_sections(clock: SettableClock) -> None:
+    numbers = {"tiers.short_term_threshold": 2, "tiers.short_term_keep": 1}
+    with condensing("tiers", clock, numbers=numbers) as (memory, server):
+        alice = memory.owner("alice")
+        alice.remember("The user lives in Oslo.", kind="personal")
+        for number in range(21):
+            say(alice, 1, first=number)
+            memory.consolidate(owner="alice")
+        asked = server.asked[-1]
+        assert all(f'"{each.lower().replace(" ", "_")}"' in asked.system for each in HEADINGS)
+        assert "At most 400 words" in asked.system
+        assert "The user lives in Oslo." in asked.user
+        shown = [number for number in range(21) if sentence(number) in asked.user]
+        assert shown == list(range(10))
+        document = alice.base_memory()
+        assert document is not None
+        assert document.content.startswith(f"{HEADINGS[0]}:\n- ")
+        assert alice.context("Oslo").startswith(f"[Long-term memory]\n{HEADINGS[0]}:\n")
+        assert len(alice.summaries()) == 20
+
+
+def test_a_step_that_fails_hurts_no_other(clock: SettableClock) -> None:
+    def unwell(asked: Asked) -> Any:
+        if '"facts"' in asked.system:
+            fact = {"fact": "The kiln number 102 stands in Hall 2.", "type": "knowledge"}
+            return {"facts": [{**fact, "from": [1]}] if "Hall 2." in asked.user else []}
+        return refused(500) if '"summary"' in asked.system else summarising(asked)
+
+    with condensing("tiers", clock, unwell) as (memory, _):
+        alice = memory.owner("alice")
+        say(alice, 30)
+        clock.advance(timedelta(minutes=10))
+        memory.work()
+        assert [one.content for one in alice.list().memories] == [sentence(2)]
+        assert alice.summaries() == ()
+        assert alice.backlog().waiting == 0

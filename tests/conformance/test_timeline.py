@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from integration.condensing import condensing, sentence, turns
 from mnemon import Message, Mnemon, OwnerMemory
 from mnemon.domain.recall import RecallResult
 from mnemon.errors import InvalidInput
@@ -26,6 +27,7 @@ from mnemon.profiles.timeline import timeline
 from mnemon.testing.builders import memory
 from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from mnemon.testing.model_server import refused
 from samples import Golden, candidates, recalled, shown, words
 
 TIMELINE = timeline()
@@ -376,3 +378,67 @@ with Mnemon.open(":memory:", profile="timeline") as memory:
 assert "onnxruntime" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+# --- compression, with a scripted model -----------------------------------------------------------
+
+
+def talk(count: int) -> list[dict[str, str]]:
+    """Return so many turns, the last of which waits for its reply."""
+    said = [
+        {"role": role, "content": content}
+        for n in range(count)
+        for role, content in (("user", sentence(n)), ("assistant", f"Noted as item {n}."))
+    ]
+    return said[:-1]
+
+
+def test_what_is_compressed_becomes_an_entry_and_a_summary_in_the_history(
+    clock: SettableClock,
+) -> None:
+    with condensing("timeline", clock) as (memory, _):
+        agent = memory.owner("alice")
+        made = agent.compress(talk(6), session="s1")
+        (entry,) = agent.list(kind="timeline").memories
+        assert (entry.key or "").startswith("ctx_s1_")
+        assert entry.content.startswith("[2026-03-01 12:00] ")
+        assert made.history[0] == {
+            "role": "system",
+            "content": f"[Context Summary] {entry.content}",
+        }
+        assert made.history[1:] == tuple(talk(6)[-4:])
+
+
+def test_only_what_was_said_since_is_compressed(clock: SettableClock) -> None:
+    with condensing("timeline", clock) as (memory, server):
+        for count in (6, 9, 9):
+            memory.compress(talk(count), session="s1", owner="alice")
+        first, second = (turns(asked) for asked in server.asked)
+        assert [*first, *second] == [each["content"] for each in talk(9)[:-4]]
+
+
+def test_knowledge_for_the_input_comes_along(clock: SettableClock) -> None:
+    with condensing("timeline", clock) as (memory, _):
+        memory.remember("User prefers Rust", key="language", owner="alice")
+        history = [{"role": "user", "content": "Which language does the user prefer?"}]
+        made = memory.compress(history, session="s1", owner="alice")
+        assert made.context == "## Memory Context\n\n- language: User prefers Rust"
+
+
+def test_the_third_failure_in_a_row_dumps_the_messages_and_counts_anew(
+    clock: SettableClock,
+) -> None:
+    with condensing("timeline", clock, lambda _: refused(500)) as (memory, _):
+        agent = memory.owner("alice")
+        made = [agent.compress(talk(6), session="s1") for _ in range(4)]
+        assert [each.failed for each in made] == [True, True, True, False]
+        assert [len(each.memories) for each in made] == [0, 0, 1, 0]
+        assert made[0].history == tuple(talk(6))
+        assert made[2].memories[0].content.startswith(f"[RAW] user: {sentence(0)}\n")
+
+
+def test_switched_off_it_still_compresses_and_writes_nothing(clock: SettableClock) -> None:
+    with condensing("timeline", clock, numbers={"enabled": False}) as (memory, _):
+        made = memory.compress(talk(6), session="s1", owner="alice")
+        assert len(made.history) == 5
+        assert memory.list(owner="alice").total == 0
