@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
+from mnemon import Mnemon
 from mnemon.domain.work import Work
 from mnemon.errors import StoreReadOnly, StoreUnavailable
 from mnemon.services.working import Worked
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
 from mnemon.workers.background import Background
 
 PATIENCE_S = 10.0
@@ -153,3 +156,18 @@ def test_a_look_that_fails_is_a_look() -> None:
     background.wake()
     assert background.drain(PATIENCE_S)
     background.close()
+
+
+class Interrupted(Background):
+    """Is waited for until somebody has enough."""
+
+    def close(self) -> None:
+        raise KeyboardInterrupt
+
+
+def test_an_interrupt_of_the_waiting_leaves_nothing_open() -> None:
+    memory = Mnemon.open(":memory:", embedder=HashingEmbedder(64), tokens=WordCounter())
+    with pytest.raises(KeyboardInterrupt):
+        replace(memory._parts, background=Interrupted(Ran())).close()
+    with pytest.raises(StoreUnavailable, match="closed"):
+        memory.owners()
