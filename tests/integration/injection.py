@@ -56,6 +56,7 @@ SMALL_TALK = (
     ("We planted tomatoes on the balcony in May.", "Lovely, they need much sun."),
     ("The train to Bergen was late again.", "How annoying."),
 )
+"""Stands around each hostile text, and is summarised with it. Nothing is learned from it."""
 
 ORIGINS = {
     Channel.USER: Origin.USER,
@@ -194,13 +195,13 @@ def _aftermath(
 def _converse(own: OwnerMemory, clock: SettableClock, case: Injection) -> frozenset[str]:
     """Talk, with a hostile text in between; return the ids of the messages that go with it."""
     first, *rest = SMALL_TALK
-    own.learn(*first)
+    own.learn(*first, action="IGNORE")
     there = len(own.messages())
     _bring(own, case)
     exchange = frozenset(each.id for each in own.messages()[there:])
     for said in rest:
         clock.advance(timedelta(minutes=2))
-        own.learn(*said)
+        own.learn(*said, action="IGNORE")
     own.end_session(DEFAULT_SESSION)
     clock.advance(timedelta(minutes=2))
     return exchange

@@ -168,6 +168,7 @@ class Learning:
         drafts: list[list[Draft]] = [[] for _ in messages]
         places = [place for place, each in enumerate(messages) if self._typed and each.learn]
         said = [replace(messages[place], content=_told(messages[place])) for place in places]
+        orders = _ordering(said)
         for made in self._made(said, owner_id, profile) if said else ():
             sources = [said[place] for place in made.places]
             draft = Draft(
@@ -179,7 +180,7 @@ class Learning:
                 session_id=sources[0].session_id,
                 origin=made.origin,
                 sources=tuple(Source(each.id, "message", each.external_id) for each in sources),
-                alters=not any(is_suspicious(each.content) for each in sources),
+                alters=orders.isdisjoint(made.places),
             )
             drafts[places[made.places[0]]].append(judged(draft, profile))
         return drafts
@@ -290,6 +291,11 @@ def _role(role: Role | None, speaker: str | None, owner_id: str, field: str) -> 
     except ValueError:
         problem = f"{arguments.shown(role)} is none of {', '.join(Role)}"
         raise InvalidInput(f"{field}.role", problem) from None
+
+
+def _ordering(said: Sequence[Message]) -> frozenset[int]:
+    """Return the places of messages that try to instruct a model."""
+    return frozenset(place for place, each in enumerate(said) if is_suspicious(each.content))
 
 
 def _told(message: Message) -> str:
