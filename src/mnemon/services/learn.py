@@ -168,8 +168,9 @@ class Learning:
         drafts: list[list[Draft]] = [[] for _ in messages]
         places = [place for place, each in enumerate(messages) if self._typed and each.learn]
         said = [replace(messages[place], content=_told(messages[place])) for place in places]
-        orders = _ordering(said)
-        for made in self._made(said, owner_id, profile) if said else ():
+        found = self._made(said, owner_id, profile) if said else ()
+        orders = _ordering(said) if found else frozenset[int]()
+        for made in found:
             sources = [said[place] for place in made.places]
             draft = Draft(
                 content=made.content,
