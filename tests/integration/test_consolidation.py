@@ -648,3 +648,57 @@ def test_a_long_text_is_summarised_in_parts(clock: SettableClock) -> None:
         assert consolidated(memory)[0][1] == 20
         assert len(server.asked) > 5
         assert max(len(asked.user) for asked in server.asked) < 30_000
+
+
+# --- taken to another store -------------------------------------------------------------------
+
+
+def test_what_was_summarised_elsewhere_is_not_summarised_again(
+    store: str | Path, clock: SettableClock
+) -> None:
+    with condensing("tiers", clock) as (memory, _):
+        say(memory.owner("alice"), 30)
+        memory.consolidate(owner="alice")
+        records = list(memory.export(owner="alice"))
+    with condensing("tiers", clock, summarising, store) as (memory, server):
+        alice = memory.owner("alice")
+        alice.import_(records)
+        assert len(alice.summaries()) == 1
+        say(alice, 19, first=30)
+        assert consolidated(memory) == []
+        say(alice, 1, first=49)
+        assert consolidated(memory) == [("summary", 20, True)]
+        assert turns(server.asked[0]) == [sentence(number) for number in range(20, 40)]
+
+
+def test_what_a_summary_stands_for_is_hidden_by_it_elsewhere_too(
+    store: str | Path, clock: SettableClock
+) -> None:
+    with condensing("chunks", clock) as (memory, _):
+        visited(memory.owner("alice"), clock, 11)
+        memory.consolidate(owner="alice")
+        records = list(memory.export(owner="alice"))
+    with condensing("chunks", clock, summarising, store) as (memory, _):
+        alice = memory.owner("alice")
+        alice.import_(records)
+        found = {one.id for one in alice.recall(sentence(0), top_k=99, token_budget=9_999).memories}
+        summary = alice.summaries()[0]
+        assert summary.id in found
+        assert not {each.id for each in summary.sources} & found
+        assert consolidated(memory) == []
+
+
+def test_a_summary_is_one_again_where_its_owner_comes_back_to_the_profile(
+    store: str | Path, clock: SettableClock
+) -> None:
+    with condensing("tiers", clock, summarising, store) as (memory, _):
+        alice = memory.owner("alice")
+        say(alice, 30)
+        memory.consolidate(owner="alice")
+        before = alice.summaries()
+        alice.switch_profile("standard")
+        assert [each.id for each in alice.summaries()] == [before[0].id]
+        alice.switch_profile("tiers")
+        assert [(each.id, each.kind) for each in alice.summaries()] == [(before[0].id, "summary")]
+        assert alice.recall(before[0].content).memories == ()
+        assert memory.consolidate(owner="alice") == ()

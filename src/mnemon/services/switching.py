@@ -180,7 +180,8 @@ def _moved(memory: Memory, source: Profile, target: Profile) -> Memory:
     """Return a memory as it is in another profile."""
     kept = kept_kinds(memory.kept_kind)
     own = kept.get(target.name)
-    kind = own if own in target.kinds else kind_in(memory.kind, source, target)
+    is_own = own in (*target.kinds, target.condensing.kind)
+    kind = own if own and is_own else kind_in(memory.kind, source, target)
     return replace(
         memory, kind=kind, kept_kind=with_kept(memory.kept_kind, source.name, memory.kind)
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, TypeGuard
 
-from mnemon.domain.memories import Memory, State
+from mnemon.domain.memories import Action, Link, Memory, State
 from mnemon.domain.messages import Message
 from mnemon.errors import InvalidInput
 from mnemon.exchange.jsonl import Remembered
@@ -226,7 +226,7 @@ def _of_profile(chronicle: Chronicle, target: Profile, profiles: Sequence[Profil
 
 
 def _fitted(memory: Memory, target: Profile, profiles: Sequence[Profile]) -> Memory:
-    if memory.kind in target.kinds:
+    if memory.kind in (*target.kinds, target.condensing.kind):
         return memory
     for source in profiles:
         if memory.kind in source.kinds:
@@ -258,8 +258,17 @@ def _take_memory(
     _replay(tx, profile, chronicle, entries)
     tx.amend(memory)
     tx.record(chronicle.history.events)
+    if any(event.action is Action.CONDENSED for event in chronicle.history.events):
+        _stand_for_sources(tx, memory)
     unkeyed = (memory.id,) if key_is_lost else ()
     return Taken(memories=1, unkeyed=unkeyed, redactions=redactions[memory.id])
+
+
+def _stand_for_sources(tx: Transaction, summary: Memory) -> None:
+    """Let what a summary was made of count as summarised here too, and be hidden by it."""
+    tx.link([Link(summary.id, source.id, "summary_of") for source in summary.sources])
+    messages = [source.id for source in summary.sources if source.of == "message"]
+    tx.summarised(messages, summary.created_at)
 
 
 def _replay(
