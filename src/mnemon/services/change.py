@@ -9,6 +9,15 @@ from mnemon.domain.memories import Action, Event, Memory, Source, State
 from mnemon.errors import Conflict, InvalidInput, NotFound
 from mnemon.policies import arguments, ids
 from mnemon.services import condensed
+from mnemon.services.conflicts import (
+    active,
+    check_key_free,
+    check_no_cycle,
+    check_not_said,
+    hand_over,
+    stored,
+    twin_of,
+)
 from mnemon.services.drafts import checked_kind, end_of, screened_content, told, trusted_kind
 from mnemon.services.indexing import in_window, memory_text, message_text
 from mnemon.services.remains import (
@@ -33,9 +42,6 @@ if TYPE_CHECKING:
     from mnemon.services.access import Access
     from mnemon.services.indexing import Indexer, Text
     from mnemon.services.writing import Underway
-
-_LONGEST_CHAIN = 10
-"""How far a chain of supersessions is followed to find a cycle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,16 +122,16 @@ class Changing:
 
         def change(underway: Underway) -> Memory:
             tx = underway.tx
-            old = _active(tx, id_)
+            old = active(tx, id_)
             memory: Memory = replace(old, **wanted, updated_at=now)  # type: ignore[arg-type] # each was checked by its name
             if memory.kind != old.kind:
                 trusted_kind(memory.kind, memory.origin)
                 memory = replace(memory, kept_kind=None)  # of a kind that it is no more
             (memory,) = aged(profile, [memory], now)
-            _check_key_free(tx, memory)
+            check_key_free(tx, memory)
             if memory.content != old.content:
                 entry = underway.entry(self._text(memory))
-                _check_not_said(tx, memory, entry.content_key)
+                check_not_said(tx, memory, entry.content_key)
                 memory = replace(memory, version=old.version + 1, summary=None)
                 tx.revise(memory, entry)
             elif self._text(memory) != self._text(old):
@@ -152,15 +158,15 @@ class Changing:
         old_id, new_id = ids.parse(old, "old"), ids.parse(new, "new")
         now = self._access.clock.now()
         with self._access.store.write(owner_id) as tx:
-            retired = _stored(tx, old_id)
-            successor = _stored(tx, new_id)
+            retired = stored(tx, old_id)
+            successor = stored(tx, new_id)
             if old_id == new_id:
                 raise Conflict("a memory can't supersede itself")
             if retired.superseded_by is not None:
                 raise Conflict(f"memory {old_id} is superseded already")
             if retired.state is not State.ACTIVE:
                 raise Conflict(f"memory {old_id} is {retired.state}, not active")
-            _check_no_cycle(tx, old_id, successor)
+            check_no_cycle(tx, old_id, successor)
             if successor.state is not State.ACTIVE:
                 raise Conflict(f"memory {new_id} is {successor.state}, not active")
             memory = replace(retired, state=State.SUPERSEDED, superseded_by=new_id, updated_at=now)
@@ -295,8 +301,8 @@ class Changing:
         )
         tx = underway.tx
         entry = underway.entry(self._text(memory))
-        _check_key_free(tx, restored)
-        _check_not_said(tx, restored, entry.content_key)
+        check_key_free(tx, restored)
+        check_not_said(tx, restored, entry.content_key)
         sources = [source.id for source in memory.sources if source.of == "message"]
         gone = withheld(tx, sources)
         tx.revise(restored, entry)
@@ -321,7 +327,7 @@ class Changing:
             if state is not State.ACTIVE:
                 tx.amend(replace(memory, state=state, updated_at=now))
                 tx.record([Event(memory.id, Action.RESTORED, now, "user", memory.version)])
-            elif _twin(tx, memory, content_key(memory.content)) is None:
+            elif twin_of(tx, memory, content_key(memory.content)) is None:
                 self.restored(underway, memory, now)
         condensed.bring_back(tx, told, now)
 
@@ -337,11 +343,11 @@ class Changing:
         if not gone and tx.messages(ids=[original.id]):
             raise Conflict(f"message {original.id} is not forgotten")
         for memory in gone:
-            twin = _twin(tx, memory, content_key(memory.content))
+            twin = twin_of(tx, memory, content_key(memory.content))
             if twin is None:
                 self.restored(underway, memory, now)
             else:
-                _hand_over(tx, memory, twin, original.id, now)
+                hand_over(tx, memory, twin, original.id, now)
         self._refresh_messages(underway, [original.id], now)
         found = tx.messages(ids=[original.id])
         if not found:
@@ -418,66 +424,3 @@ def _target(snapshot: Snapshot, id_: str | None, key: str | None) -> Memory | Me
 
 def _all_but(left_out: frozenset[str], ids: Iterable[str]) -> list[str]:
     return [id_ for id_ in ids if id_ not in left_out]
-
-
-def _stored(snapshot: Snapshot, id_: str) -> Memory:
-    found = snapshot.memories([id_])
-    if not found:
-        raise NotFound("memory", id_)
-    return found[0]
-
-
-def _active(snapshot: Snapshot, id_: str) -> Memory:
-    memory = _stored(snapshot, id_)
-    if memory.state is not State.ACTIVE:
-        raise NotFound("active memory", id_)
-    return memory
-
-
-def _check_key_free(tx: Transaction, memory: Memory) -> None:
-    holder = tx.by_key(memory.key) if memory.key is not None else None
-    if holder is not None and holder.id != memory.id:
-        raise Conflict(f"memory {holder.id} has that key")
-
-
-def _check_not_said(tx: Transaction, memory: Memory, content: str) -> None:
-    twin = _twin(tx, memory, content)
-    if twin is not None:
-        raise Conflict(f"memory {twin.id} says that already")
-
-
-def _twin(tx: Transaction, memory: Memory, content: str) -> Memory | None:
-    """Return another active memory of the same key, or none, that says the same."""
-    others = (each for each in tx.by_content(content) if isinstance(each, Memory))
-    return next((one for one in others if one.id != memory.id and one.key == memory.key), None)
-
-
-def _hand_over(
-    tx: Transaction, memory: Memory, twin: Memory, source_id: str, now: datetime
-) -> None:
-    """Make a source of a forgotten memory one of the memory that has said the same since."""
-    own = tuple(source for source in memory.sources if source.id != source_id)
-    given = tuple(source for source in memory.sources if source.id == source_id)
-    retired = replace(
-        memory, state=State.SUPERSEDED, superseded_by=twin.id, sources=own, updated_at=now
-    )
-    tx.amend(retired)
-    tx.amend(replace(twin, sources=(*twin.sources, *given), updated_at=now))
-    details = {"superseded_by": twin.id}
-    tx.record(
-        [
-            Event(memory.id, Action.SUPERSEDED, now, "user", memory.version, details),
-            Event(twin.id, Action.RESTATED, now, "user", twin.version),
-        ]
-    )
-
-
-def _check_no_cycle(tx: Transaction, old_id: str, successor: Memory) -> None:
-    step: Memory | None = successor
-    for _ in range(_LONGEST_CHAIN):
-        if step is None or step.superseded_by is None:
-            return
-        if step.superseded_by == old_id:
-            raise Conflict("that would make a cycle of supersessions")
-        step = next(iter(tx.memories([step.superseded_by])), None)
-    raise Conflict(f"the chain of supersessions is longer than {_LONGEST_CHAIN}")
