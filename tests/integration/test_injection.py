@@ -12,19 +12,13 @@ from mnemon.testing.injections import Channel, load_injections
 CASES = load_injections()
 
 
-@pytest.fixture(scope="module", params=(*WITH_MODEL, *WITHOUT_MODEL))
-def found(request: pytest.FixtureRequest) -> dict[str, list[str]]:
-    """What broke each rule in a profile, of all texts."""
+@pytest.mark.parametrize("profile", [*WITH_MODEL, *WITHOUT_MODEL])
+def test_no_hostile_text_breaks_a_rule(profile: str) -> None:
     broken: dict[str, list[str]] = {rule: [] for rule in RULES}
-    for after in aftermaths(request.param):
+    for after in aftermaths(profile):
         for rule, problems in breaches(after).items():
             broken[rule] += [f"{after.case.name}: {problem}" for problem in problems]
-    return broken
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_no_hostile_text_breaks_a_rule(found: dict[str, list[str]], rule: str) -> None:
-    assert found[rule] == []
+    assert broken == {rule: [] for rule in RULES}
 
 
 def test_there_is_a_text_of_every_kind_for_every_way_in() -> None:
