@@ -36,10 +36,8 @@ from time import perf_counter, process_time
 
 import numpy as np
 from corpus import SEED, Corpus
-from measuring import Table, output, progress, written
+from measuring import Table, output, progress, report
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.table import Table as Shown
 
 from mnemon import Mnemon
 from mnemon.bootstrap import open_embedder
@@ -142,7 +140,7 @@ def _throughput(megabytes: float, corpus: Corpus, embedder: str, profile: str) -
     progress(f"ingest: {megabytes:g} MB, {embedder}, {profile}")
     with tempfile.TemporaryDirectory() as folder:
         text = _file(Path(folder), document(megabytes, corpus))
-        taken = _taken(text, _embedder(embedder), profile)
+        taken = _taken(text, embedder_of(embedder), profile)
     chunks = taken["chunks"]
     return {
         "embedder": embedder,
@@ -193,7 +191,8 @@ def _file(folder: Path, pieces: Iterator[str]) -> Path:
     return path
 
 
-def _embedder(name: str) -> Embedder:
+def embedder_of(name: str) -> Embedder:
+    """Return an embedder by its name here."""
     return Stub() if name == "stub" else open_embedder(Settings())
 
 
@@ -225,7 +224,7 @@ def stages(megabytes: float, corpus: Corpus, embedders: Sequence[str]) -> Table:
 
 def _shares(megabytes: float, corpus: Corpus, embedder: str, profile: str) -> dict[str, str]:
     progress(f"stages: {megabytes:g} MB, {embedder}, {profile}")
-    chosen, profiler = _embedder(embedder), cProfile.Profile()
+    chosen, profiler = embedder_of(embedder), cProfile.Profile()
     with tempfile.TemporaryDirectory() as folder:
         text = _file(Path(folder), document(megabytes, corpus))
         profiler.runcall(_taken, text, chosen, profile)
@@ -349,17 +348,7 @@ def main() -> None:
         "ingest-memory": partial(memory, asked.sizes),
     }
     for name in asked.parts or PARTS:
-        _report(measured[name](), asked.write)
-
-
-def _report(table: Table, document_: Path | None) -> None:
-    heads, *rows = table.cells
-    shown = Shown(*heads, title=table.name)
-    for row in rows:
-        shown.add_row(*row)
-    Console().print(shown)
-    if document_ is not None:
-        document_.write_text(written(document_.read_text(), table))
+        report(measured[name](), asked.write)
 
 
 if __name__ == "__main__":

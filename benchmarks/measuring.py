@@ -16,6 +16,8 @@ from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
+from rich.console import Console
+from rich.table import Table as Shown
 
 Step = Callable[[int], object]
 """Does one round; its number is given."""
@@ -152,6 +154,22 @@ def ratio(times: Times) -> str:
     """Return a ratio with its quartiles."""
     low, high = times.spread
     return f"{times.median:.3g} ({low:.3g}–{high:.3g})"
+
+
+def report(table: Table, document: Path | None) -> None:
+    """Show a table, and write it into its place in a document where one is given."""
+    show(table)
+    if document is not None:
+        document.write_text(written(document.read_text(), table))
+
+
+def show(table: Table) -> None:
+    """Show a table in the terminal."""
+    heads, *rows = table.cells
+    shown = Shown(*heads, title=table.name)
+    for row in rows:
+        shown.add_row(*row)
+    Console().print(shown)
 
 
 def written(document: str, table: Table) -> str:

@@ -32,9 +32,7 @@ from pathlib import Path
 from corpus import Corpus
 from encryption import encryption
 from footprint import disk, install, memory, start
-from measuring import Table, written
-from rich.console import Console
-from rich.table import Table as Shown
+from measuring import Table, show, written
 from searching import recall, stages, vectors
 from writing import imports, writes
 
@@ -84,17 +82,9 @@ def _report(table: Table, document: Path | None, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps({"part": table.name, "rows": list(table.rows)}, ensure_ascii=False))
     else:
-        _show(table)
+        show(table)
     if document is not None:
         document.write_text(written(document.read_text(), table))
-
-
-def _show(table: Table) -> None:
-    heads, *rows = table.cells
-    shown = Shown(*heads, title=table.name)
-    for row in rows:
-        shown.add_row(*row)
-    Console().print(shown)
 
 
 if __name__ == "__main__":

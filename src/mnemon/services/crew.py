@@ -20,12 +20,14 @@ class Crew:
 
     As an executor of the standard library, but for one thing: the interpreter's end waits for the
     threads of those, and so for a service that does not answer, however long that takes.
+    Thread-safe.
     """
 
     def __init__(self, size: int, name: str) -> None:
         """Be so many threads at most; none is started before it is needed."""
         self._size = size
         self._name = name
+        self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
         self._tasks: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
 
@@ -33,10 +35,11 @@ class Crew:
         """Have a function called; return what holds its result then."""
         future: Future[T] = Future()
         self._tasks.put(lambda: _do(call, future))
-        if len(self._threads) < self._size:
-            name = f"{self._name}-{len(self._threads)}"
-            self._threads.append(threading.Thread(target=self._work, name=name, daemon=True))
-            self._threads[-1].start()
+        with self._lock:
+            if len(self._threads) < self._size:
+                name = f"{self._name}-{len(self._threads)}"
+                self._threads.append(threading.Thread(target=self._work, name=name, daemon=True))
+                self._threads[-1].start()
         return future
 
     def _work(self) -> None:

@@ -1,0 +1,142 @@
+"""How fast what waits for a language model is learned, and how much memory that needs.
+
+make bench-learning                                             # about ten minutes
+make bench-learning ARGS="--exchanges 100 --embedders stub"     # a minute
+make bench-learning ARGS="--write docs/benchmarks.md"           # into the docs
+
+The model is a server on this machine that takes its time and gives one fact an exchange; whoever
+learns from it is a process of its own, by the client of OpenAI.
+"""
+
+from __future__ import annotations
+
+import os
+
+# As in speed.py: before numpy is there, and nothing encrypted.
+for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[_threads] = "1"
+os.environ["MNEMON_ENABLE_ENCRYPTION"] = "false"
+
+# ruff: noqa: E402 - what is imported reads these variables
+
+import argparse
+import json
+import re
+import sys
+import tempfile
+from itertools import product
+from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
+from time import perf_counter, process_time
+from typing import Any
+
+from corpus import Corpus
+from ingesting import EMBEDDERS, embedder_of
+from measuring import Table, output, progress, report
+
+from mnemon import Mnemon
+from mnemon.adapters.chat.openai import OpenAIChat
+from mnemon.adapters.chat.steady import Care, SteadyChat
+from mnemon.config import load
+from mnemon.testing.model_server import Asked, ModelServer, late
+
+EXCHANGES = 500
+DELAY_S = 0.2
+AT_ONCE = (1, 4, 8)
+OWNERS = (1, 50)
+PROFILE = "standard"
+_OF_LEARNING = 6_000
+"""The stream of the corpus that is talked about."""
+_KB = 1_024
+_TURN = re.compile(r"^> \[1\] user[^:]*: (.*)$", re.MULTILINE)
+
+NOTE = (
+    f"Each call of the model takes {DELAY_S * 1_000:g} ms and gives one fact; the bound is calls "
+    f"at once ÷ {DELAY_S:g} s. The profile `{PROFILE}`, a fresh store on disk. Each row is of a "
+    "process of its own; the server's processor time is not in it. Memory is the most that the "
+    "process had held (`ru_maxrss`) before it began to learn, and at the end. The stub gives each "
+    "text a random direction."
+)
+
+
+def answer(asked: Asked) -> Any:
+    """Return what the user said as the one fact of it, after a while.
+
+    But for its last word: else its vector would be known from the message.
+    """
+    said = _TURN.search(asked.user)
+    contents = [said[1].rpartition(" ")[0]] if said else []
+    facts = [{"content": each, "kind": "fact", "happened": None, "from": [1]} for each in contents]
+    return late({"facts": facts}, DELAY_S)
+
+
+def learning(exchanges: int, embedders: list[str]) -> Table:
+    """Learn from so many exchanges that wait, at each setting, in processes of their own."""
+    rows = []
+    with ModelServer(answer) as server:
+        for name, owners, at_once in product(embedders, OWNERS, AT_ONCE):
+            progress(f"learning: {name}, {owners} owners, {at_once} calls at once")
+            given = (server.openai_url, name, owners, at_once, exchanges)
+            told = output(sys.executable, __file__, "--child", *map(str, given))
+            rows.append(dict(json.loads(told)))
+    return Table("learning", rows, NOTE)
+
+
+def _child(url: str, name: str, owners: int, at_once: int, exchanges: int) -> None:
+    """Learn, and print what that took."""
+    model = OpenAIChat("scripted", api_key="none", base_url=url)
+    env = {"MNEMON_CHAT__CALLS_AT_ONCE": str(at_once)}
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Mnemon.open(
+            Path(folder) / "memory.db",
+            profile=PROFILE,
+            embedder=embedder_of(name),
+            config=load(None, env | {"MNEMON_ENABLE_ENCRYPTION": "false"}, {}),
+            chat=SteadyChat(model, Care(calls_at_once=at_once)),
+            worker=False,
+        ) as memory,
+    ):
+        said = Corpus().texts(exchanges, stream=_OF_LEARNING)
+        for number, text in enumerate(said):
+            memory.learn(text, "I see.", owner=f"owner {number % owners}")
+        before, started, used = _most_resident(), perf_counter(), process_time()
+        done = sum(each.done for each in memory.work())
+        seconds, processor = perf_counter() - started, process_time() - used
+    if done != exchanges:
+        raise SystemExit(f"{done} of {exchanges} exchanges were learned from")
+    row = {
+        "embedder": name,
+        "owners": owners,
+        "calls at once": at_once,
+        "seconds": seconds,
+        "exchanges a second": exchanges / seconds,
+        "of the bound, %": 100 * exchanges / seconds / (at_once / DELAY_S),
+        "processor, ms an exchange": 1_000 * processor / exchanges,
+        "before, MB": before,
+        "at most, MB": _most_resident(),
+    }
+    print(json.dumps(row))
+
+
+def _most_resident() -> float:
+    return getrusage(RUSAGE_SELF).ru_maxrss * _KB / 1e6
+
+
+def main() -> None:
+    """Measure, show it, and write it where that is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--exchanges", type=int, default=EXCHANGES, metavar="N")
+    parser.add_argument("--embedders", nargs="+", default=EMBEDDERS, choices=EMBEDDERS)
+    parser.add_argument("--write", type=Path, metavar="FILE", help="put the table in its place")
+    parser.add_argument("--child", nargs=5, help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.child is not None:
+        url, name, *numbers = asked.child
+        _child(url, name, *map(int, numbers))
+        return
+    report(learning(asked.exchanges, asked.embedders), asked.write)
+
+
+if __name__ == "__main__":
+    main()
