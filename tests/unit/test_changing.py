@@ -170,6 +170,37 @@ def test_what_is_not_plainly_told_changes_nothing(told: str) -> None:
         assert relation(pair.old, new).relation is not Relation.CHANGED, pair
 
 
+@pytest.mark.parametrize(
+    "behind",
+    [
+        "on weekends", "in summer", "in winter", "in theory", "in Minecraft", "in the game",
+        "at work", "at home", "for now", "for tax purposes", "for a week", "for Tom", "with my ex",
+        "as a child", "as a joke", "two days a week", "part-time", "most of the time", "back then",
+        "last year", "next year", "until May", "since Monday", "by mistake", "according to Tom",
+        "on holiday", "on paper", "abroad", "online", "twice", "someday", "lol", "as well",
+        "and Rome", "or so",
+    ],
+)  # fmt: skip
+def test_what_is_so_only_then_or_there_changes_nothing(behind: str) -> None:
+    for pair in PAIRS:
+        new = f"{pair.new.rstrip('.!?')} {behind}."
+        assert relation(pair.old, new).relation is not Relation.CHANGED, new
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("I live in Texas.", "I live in Paris."),
+        ("I live in Ontario.", "I live in London."),
+        ("I live in London.", "I live in Richmond."),
+        ("I live in Boston.", "I live in England."),
+    ],
+)
+def test_a_place_that_may_lie_in_another_of_that_name_changes_nothing(old: str, new: str) -> None:
+    assert relation(old, new).relation is Relation.DOUBTFUL
+    assert relation(new, old).relation is Relation.DOUBTFUL
+
+
 def test_what_is_restated_or_changed_can_be_found_by_its_terms() -> None:
     for pair in PAIRS:
         is_same = content_key(pair.old) == content_key(pair.new)  # which is found by its hash

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from types import MappingProxyType
 
 from mnemon.policies.changing.likeness import JOINING, Likeness, likeness, words_of
-from mnemon.policies.changing.times import is_moved, when
+from mnemon.policies.changing.times import When, is_moved, when
 from mnemon.text.lists import listed
 from mnemon.text.statements.numbers import AGE_STEP, number
 
@@ -49,11 +50,17 @@ def _years(text: str) -> int | None:
 def compared_dates(old: str, new: str) -> Likeness:
     """Compare dates; see `values.compare`."""
     one, other = when(old), when(new)
-    if one is None or other is None or None in {one.day, other.day, one.month, other.month}:
+    if one is None or other is None or not (_is_date(one) and _is_date(other)):
         return Likeness.UNSURE
     same = (one.day, one.month) == (other.day, other.month)
     dated = one.year in {None, other.year} or other.year is None
     return likeness(same=same and one.year == other.year, other=not same or not dated)
+
+
+def _is_date(said: When) -> bool:
+    """Tell whether it is a day and a month, perhaps with a year, and nothing else."""
+    rest = replace(said, day=None, month=None, year=None)
+    return None not in {said.day, said.month} and rest == When()
 
 
 def compared_times(old: str, new: str, *, marked: bool) -> Likeness:
@@ -106,7 +113,8 @@ def _address_words(text: str) -> list[str] | None:
     named = [word for word in words if not word[0].isdigit() and len(word) > 1]
     if not named or not _numbers(words) or set(words) & (JOINING | _PARTS_OF_HOUSES):
         return None
-    return words if any(word[0].isupper() for word in text.split()) else None
+    is_name = all(word[0].isupper() or word[0].isdigit() for word in text.split())
+    return words if is_name else None
 
 
 def compared_measures(old: str, new: str, *, marked: bool) -> Likeness:

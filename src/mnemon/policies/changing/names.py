@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mnemon.policies.changing.likeness import JOINING, Likeness, likeness, words_of
+from mnemon.policies.changing.likeness import Likeness, likeness, words_of
 from mnemon.policies.changing.people import (
     another_full_name,
     another_person,
@@ -11,10 +11,13 @@ from mnemon.policies.changing.people import (
 )
 from mnemon.text.lists import listed
 from mnemon.text.statements.kinds import FIRST_NAMES
-from mnemon.text.statements.places import are_apart, is_same_place, place
+from mnemon.text.statements.places import are_apart, are_of_one_level, is_same_place, place
 from mnemon.text.statements.vocabulary import NO_PERSONS, ORGANISATIONS
 
-_CONNECTING = listed("of the for & de du la für der die das des am")
+_CONNECTING = listed("of the & de du la der die das des am")
+_IN_PLACES = listed("of the upon de del la le les am an der den im und y do da dos saint")
+"""Words in small letters in names of places: "Stratford upon Avon"."""
+
 _SEVERAL = 2
 _PARTS = listed(
     """
@@ -26,13 +29,22 @@ _PARTS = listed(
 """What an organisation has, or may be called by those who work there."""
 
 
-def compared_places(old: str, new: str) -> Likeness:
+def compared_places(old: str, new: str, *, marked: bool) -> Likeness:
     """Compare places; see `values.compare`."""
     one, other = place(_bare(old)), place(_bare(new))
+    is_clear = marked or are_of_one_level(_bare(old), _bare(new))
     if one is None or other is None:
-        is_name = _bare(old)[:1].isupper() and "," not in old and not set(words_of(old)) & JOINING
+        is_name = _is_all_names(_bare(old)) and "," not in old
         return likeness(same=is_name and words_of(old) == words_of(new), other=False)
-    return likeness(same=is_same_place(one, other), other=are_apart(one, other))
+    return likeness(same=is_same_place(one, other), other=is_clear and are_apart(one, other))
+
+
+def _is_all_names(text: str) -> bool:
+    """Tell whether a text is a name and nothing behind it: "Bergen next year" is none."""
+    words = text.removeprefix("the ").split()
+    return bool(words) and all(
+        word[0].isupper() or (at > 0 and word in _IN_PLACES) for at, word in enumerate(words)
+    )
 
 
 def _bare(name: str) -> str:

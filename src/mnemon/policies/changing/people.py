@@ -61,6 +61,7 @@ def another_full_name(old: str, new: str, *, marked: bool) -> bool:
         len(_parts(old)) == len(_parts(new)) > 1
         and first == new_first
         and FIRST_NAMES.isdisjoint({*_parts(old)[1:], *family})
+        and set("-".join(_parts(old)[1:]).split("-")).isdisjoint("-".join(family).split("-"))
     )
 
 

@@ -104,8 +104,12 @@ def _valued(stated: Sequence[Statement]) -> list[Statement]:
 
 
 def _has_value(statement: Statement) -> bool:
-    from_itself = statement.former is not None and statement.former == statement.value
-    return is_value(statement.kind, statement.value, _detail(statement)) and not from_itself
+    values = {statement.value}
+    if statement.former is not None and statement.kind != "when":  # "instead of 7": see `is_former`
+        values.add(statement.former)
+    from_itself = statement.former == statement.value
+    known = (is_value(statement.kind, value, _detail(statement)) for value in values)
+    return all(known) and not from_itself
 
 
 def _detail(statement: Statement) -> str:
@@ -124,7 +128,9 @@ def _is_over(old: str, over: tuple[str, ...]) -> bool:
     known = _statements(old, pasts) if pasts else []
     pairs = ((one, other) for one in known for other in pasts)
     return any(
-        _is_about_same(one, other) and _likeness(one, other) is Likeness.SAME
+        _is_about_same(one, other)
+        and _likeness(one, other) is Likeness.SAME
+        and not other.says_more  # "I no longer live in Oslo with my parents", but on one's own
         for one, other in pairs
     )
 

@@ -11,6 +11,8 @@ from mnemon.text.statements.vocabulary import BROAD, COLOURS, MAKES, OCCUPATIONS
 
 _TIMES = listed("morning afternoon evening night day week month year time")
 _MOST_WORDS = 5
+_MOST_MODEL_WORDS = 3
+"""Words behind a car's make, at most: a guess."""
 _ALIKE = 3
 """Names that begin with the same letters, so many, may be one name: "Barça", "Barcelona"."""
 _NO_THINGS = listed(
@@ -20,6 +22,16 @@ _NO_THINGS = listed(
     more less most least better best when where what who now always
     """
 )
+_NOT_BEHIND = listed(
+    """
+    as back one two days per each every once twice someday some day days weeks months years summer
+    winter since from during until till while between among according near outside inside after
+    before again well plus also too lol haha online abroad elsewhere remotely part-time full-time
+    hardly never ever of-course about because if but than then soon later
+    """
+)
+"""Words behind a value with which it is qualified: it is so then, or there, only."""
+
 _MARRIAGE = {
     "single": {"married", "engaged", "in a relationship"},
     "married": {"single", "divorced", "widowed", "engaged"},
@@ -92,6 +104,8 @@ def _is_thing(text: str) -> bool:
         0 < len(words) <= _MOST_WORDS
         and "," not in text
         and set(words).isdisjoint(JOINING | _TIMES | _NO_THINGS)
+        and _NOT_BEHIND.isdisjoint(words[1:])
+        and not (len(words) > 1 and words[-1].endswith("ly"))
     )
 
 
@@ -102,7 +116,7 @@ def compared_occupations(old: str, new: str) -> Likeness:
     known = any(one in group for group in OCCUPATIONS) and any(
         other in group for group in OCCUPATIONS
     )
-    same = one == other and set(one.split()).isdisjoint(JOINING) and "," not in old
+    same = one == other and _is_thing(old)
     return likeness(same=same, other=known and not any(other in group for group in groups))
 
 
@@ -110,9 +124,18 @@ def compared_makes(old: str, new: str) -> Likeness:
     """Compare makes; see `values.compare`."""
     one, other = words_of(old), words_of(new)
     first, second = MAKES.get(one[0] if one else ""), MAKES.get(other[0] if other else "")
+    if not (_is_model(old) and _is_model(new)):
+        return Likeness.UNSURE
     if first is None or second is None:
         return likeness(same=_is_thing(old) and one == other, other=False)
     return likeness(same=one == other, other=first != second)
+
+
+def _is_model(text: str) -> bool:
+    """Tell whether a text is a car's name and nothing behind it: "Tesla on holiday" is none."""
+    _, *rest = text.split() or [""]
+    is_named = all(word[0].isupper() or any(map(str.isdigit, word)) for word in rest)
+    return len(rest) <= _MOST_MODEL_WORDS and is_named
 
 
 def compared_colours(old: str, new: str) -> Likeness:

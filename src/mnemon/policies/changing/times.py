@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, fields
 
-from mnemon.text.statements.places import are_apart, place
+from mnemon.text.statements.places import are_apart, are_of_one_level, place
 
 _WEEKDAYS = (
     "monday mon montag", "tuesday tue tues dienstag", "wednesday wed mittwoch",
@@ -85,7 +85,7 @@ def when(text: str) -> When | None:
     rest = text.lower().strip()
     while rest:
         match = next((m for m in (part.match(rest) for part in (*_PARTS, _CITY)) if _ends(m)), None)
-        if match is None or not found.keys().isdisjoint(_given(match)):
+        if match is None or not found.keys().isdisjoint(_given(match)) or not _is_known(match):
             return None
         found |= _given(match)
         found |= {"recurs": "1"} if match[0].startswith(("every ", "each ", "jeden ")) else {}
@@ -95,6 +95,12 @@ def when(text: str) -> When | None:
 
 def _ends(match: re.Match[str] | None) -> bool:
     return match is not None and _BLANK.match(match.string, match.end()) is not None
+
+
+def _is_known(match: re.Match[str]) -> bool:
+    """Tell whether the city is one, where it names one: "in winter" names none."""
+    city = _given(match).get("city")
+    return city is None or place(city) is not None
 
 
 def _given(match: re.Match[str]) -> dict[str, str]:
@@ -161,8 +167,7 @@ def is_moved(old: When, new: When) -> bool:
     days = _other(old.weekday, new.weekday) or _is_another_date(old, new)
     if days:
         return True
-    known = old.weekday in {None, new.weekday} and old.day in {None, new.day}
-    covered = known and old.month in {None, new.month}
+    covered = (old.weekday, old.day, old.month) == (new.weekday, new.day, new.month)
     hours = _is_another_time(old, new)
     if hours:
         return covered and (old.where is None or new.where is not None)
@@ -195,5 +200,8 @@ def _is_elsewhere(old: str | None, new: str | None) -> bool:
     kinds = old.split(" ")[0], new.split(" ")[0]
     if kinds != ("city", "city"):
         return kinds[0] == kinds[1]
-    one, other = place(old.removeprefix("city ")), place(new.removeprefix("city "))
-    return one is not None and other is not None and are_apart(one, other)
+    old, new = old.removeprefix("city "), new.removeprefix("city ")
+    one, other = place(old), place(new)
+    if one is None or other is None:
+        return False
+    return are_of_one_level(old, new) and are_apart(one, other)

@@ -51,7 +51,6 @@ class _Marked(Protocol):
 
 _PLAIN: Mapping[str, Callable[[str, str], Likeness]] = MappingProxyType(
     {
-        "place": compared_places,
         "organisation": compared_organisations,
         "school": compared_schools,
         "occupation": compared_occupations,
@@ -69,6 +68,7 @@ _PLAIN: Mapping[str, Callable[[str, str], Likeness]] = MappingProxyType(
 )
 _MARKED: Mapping[str, _Marked] = MappingProxyType(
     {
+        "place": compared_places,
         "age": compared_ages,
         "when": compared_times,
         "full name": compared_full_names,
@@ -101,7 +101,7 @@ def compare(kind: str, old: str, new: str, *, marked: bool, detail: str = "") ->
     if kind == _BEST and detail.endswith(_COLOUR):
         return compared_colours(old, new)
     if kind == _BEST and detail.endswith(_CITY):
-        return compared_places(old, new)
+        return compared_places(old, new, marked=marked)
     if kind == _BEST:
         return compared_best(old, new, detail=detail, marked=marked)
     if kind in _MARKED:

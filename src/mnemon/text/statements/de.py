@@ -126,7 +126,15 @@ _ATTRIBUTES = (
 
 _ENDINGS = (
     (r"(?P<s>\w+) (?P<v>\w+) nicht mehr", ("{s} {v}",)),
-    (r"(?P<s>\w+) (?P<b>\w+) nicht mehr (?P<v>.+)", ("{s} {b} {v}",)),
+    # But "ich trinke nicht mehr Kaffee" may be "no more coffee than before".
+    (
+        r"(?P<s>\w+) (?P<b>bin|ist|sind) nicht mehr (?P<v>.+)",
+        ("{s} {b} {v}",),
+    ),
+    (
+        r"(?P<s>\w+) (?P<b>\w+) nicht mehr (?P<v>(?:in|im|bei|beim|als|für|mit|an|auf|zu|gern) .+)",
+        ("{s} {b} {v}",),
+    ),
     (r"(?P<s>\w+) (?P<b>\w+) kein(?P<e>e|en|em|er)? (?P<v>.+) mehr", ("{s} {b} {v}",)),
     (r"(?P<s>\w+) (?P<b>\w+) (?P<v>.+) nicht mehr", ("{s} {b} {v}",)),
 )
@@ -170,7 +178,7 @@ GRAMMAR = Grammar(
         Eine Einen Einem Wenn Wer Was Wo Wann Wie Warum Nenn Nenne Kein Keine
         """
     ),
-    one_off=listed("hochzeit feier party"),
+    one_off=listed("hochzeit"),
     determiners=listed("der die das mein meine unser unsere"),
     mine=listed("mein meine"),
 )

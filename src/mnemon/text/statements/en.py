@@ -15,7 +15,7 @@ _JOINED_BY_ALL = (
 """What people quit that never worked there. A guess at the most frequent."""
 
 _ENDINGS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (r"(?P<s>.+?) (?:can )?no longer (?P<v>.+)", ("{s} {v}", "{s} can {v}")),
+    (r"(?P<s>.+?) (?:can )?no longer (?!than\b)(?P<v>.+)", ("{s} {v}", "{s} can {v}")),
     (r"(?P<s>.+?) (?P<b>am|is|are) no longer (?P<v>.+)", ("{s} {b} {v}",)),
     (
         r"(?P<s>.+?) (?P<b>am|is|are|can) not (?P<v>.+?) (?:anymore|any more|any longer)",
@@ -119,7 +119,8 @@ GRAMMAR = Grammar(
         or but than whether currently soon later eventually originally formerly previously dream
         wish wishes imagine pretend supposedly apparently allegedly reportedly considering let's
         weekend weekends weekdays during each alternate rarely
-        seldom occasionally
+        seldom occasionally say imagine pretend then even just hopefully ideally technically
+        legally officially unofficially
         """
     ),
     lately="(?: (?:yesterday|today|this morning|this week|last week))?",
@@ -144,7 +145,12 @@ GRAMMAR = Grammar(
         meeting call appointment interview dinner lunch brunch review workshop
         """
     ),
-    frequent=listed("deadline date release demo presentation conference concert"),
+    frequent=listed(
+        """
+        deadline date release demo presentation conference concert party launch surgery operation
+        ceremony kickoff kick-off closing hearing barbecue picnic
+        """
+    ),
     named_once=listed("meeting call appointment interview dinner lunch brunch review workshop"),
     determined=listed("the our"),
     determiners=listed("the our my"),

@@ -44,6 +44,12 @@ SLOTS = MappingProxyType(
         "family": "(?:family|wife|husband|girlfriend|boyfriend|partner|parents|kids|children)",
         "have": "(?:have |has )?",
         "not": "(?:,| and) not",
+        "side": "side|second|weekend|part-time|student|child|teenager|kid|volunteer|joke",
+        "named": rf"(?P<v>[\w'’+#-]+|(?:the )?{_CAPITAL}(?: (?:of|the|and|{_CAPITAL}))*)",
+        "school": (
+            f"(?P<v>(?:the )?(?:University of {_CAPITAL}"
+            f"|{_NAME} (?:University|College|(?:Elementary|Middle|High|Primary)(?: School)?)))"
+        ),
         "only": f"(?P<a>{_ONLY})",
         "hired": f"(?P<a>{_HIRED}|{_KIN})",
         "person": f"(?P<a>{_ONLY}|{_HIRED})",
@@ -70,11 +76,12 @@ _HOME = Attribute(
     value="place",
     says=(
         "{S} (?:lives?|resides?) in {V}",
-        "{P} home is in {V}",
-        "{P} (?:place of residence|home city) is {V}",
+        "{P} place of residence is {V}",
     ),
     weak=(
         "{S} (?:am|is) living in {V}",
+        "{P} home is in {V}",  # where one comes from, perhaps
+        "{P} home city is {V}",
         "{S} ha(?:ve|s) lived in {V} (?P<more>(?:since|for) .+)",
         "{S} lives? in {V} (?P<more>with my {family})",
     ),
@@ -103,7 +110,7 @@ _EMPLOYER = Attribute(
     ),
     weak=(
         "{S} (?:am|is) working (?P<how>at|for) {V}",
-        "{S} works? (?P<how>at|for) {V} (?P<more>as an? .+)",
+        "{S} works? (?P<how>at|for) {V} (?P<more>as an? (?!{side})[\\w-]+(?: [\\w-]+)?)",
     ),
     becomes=(
         "{S} {have}started working (?:at|for) {V}",
@@ -150,7 +157,7 @@ _WORKPLACE = Attribute(
 _UNIVERSITY = Attribute(
     name="university",
     value="school",
-    says=("{S} stud(?:y|ies) at {V}", "{S} go(?:es)? to {V}"),
+    says=("{S} stud(?:y|ies) at {V}", "{S} go(?:es)? to {school}"),
     becomes=("{S} {have}(?:transferred|switched|changed) from {W} to {V}",),
     alone=False,
     anchors=listed("study studies go goes transferred switched changed"),
@@ -285,7 +292,8 @@ _REACHED = (
     Attribute(
         name="address",
         value="address",
-        says=("{P} (?:home )?address is {V}", "{S} lives? at {V}"),
+        says=("{P} home address is {V}", "{S} lives? at {V}"),
+        weak=("{P} address is {V}",),  # for letters, perhaps
         becomes=(
             "{P} new (?:home )?address is {V}",
             "{P} (?:home )?address (?:has )?changed to {V}",
@@ -298,10 +306,10 @@ _LIKED = (
     Attribute(
         name="best",
         value="best",
-        says=("{P} {best} is {V}", "{V} is {P} {best}"),
+        says=("{P} {best} is {V}", "{named} is {P} {best}"),
         becomes=(
             "{P} new {best} is {V}",
-            "{V} is {P} new {best}",
+            "{named} is {P} new {best}",
             "{P} {best} (?:has )?changed (?:from {W} )?to {V}",
             "{P} {best} is {V}{not} {W}",
         ),
@@ -310,10 +318,10 @@ _LIKED = (
     Attribute(
         name="best",
         value="best",
-        says=("{P} {liked} is {V}", "{V} is {P} {liked}"),
+        says=("{P} {liked} is {V}", "{named} is {P} {liked}"),
         becomes=(
             "{P} new {liked} is {V}",
-            "{V} is {P} new {liked}",
+            "{named} is {P} new {liked}",
             "{P} {liked} (?:has )?changed (?:from {W} )?to {V}",
             "{P} {liked} is {V}{not} {W}",
         ),

@@ -53,7 +53,7 @@ chess, go, scrabble, monopoly, catan, poker, bridge, risk, backgammon
 
 NAMED = listed(
     """
-    band singer musician song album team club film movie restaurant cafe café bar pub player
+    band singer musician song album film movie restaurant cafe café bar pub
     footballer actor actress director comedian rapper composer artist
     """
 )

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
+from mnemon.text.lists import listed
+
 # A line each, indented where it goes on: a region, or region < country, then its cities. Other
 # spellings after a slash.
 _LISTED = """
@@ -247,6 +249,38 @@ def are_apart(one: frozenset[str], other: frozenset[str]) -> bool:
 def is_same_place(one: frozenset[str], other: frozenset[str]) -> bool:
     """Tell whether two names are of the same place."""
     return _own(one) == _own(other)
+
+
+def are_of_one_level(one: str, other: str) -> bool:
+    """Tell whether two names are both of cities, or both of countries, that no district has too.
+
+    Many cities have their names from others: "Paris" may lie in Texas, "Richmond" in London.
+    """
+    names = {name.casefold().removeprefix("the ") for name in (one, other)}
+    return names.isdisjoint(_DISTRICTS_TOO) and any(
+        names <= level for level in (_cities(), _countries())
+    )
+
+
+_DISTRICTS_TOO = listed(
+    """
+    richmond kingston brighton victoria venice naples hollywood liverpool newcastle windsor
+    lancaster cleveland norfolk sunderland florence hamilton kensington mülheim potsdam
+    """
+)
+"""Cities whose names parts of other cities have too: a guess at the most frequent."""
+
+
+@lru_cache(maxsize=1)
+def _cities() -> frozenset[str]:
+    lines = _LISTED.strip().replace("\n  ", " ").splitlines()
+    cities = (*(line.partition(": ")[2] for line in lines), _STATES_OF_THEIR_OWN)
+    return frozenset(name for line in cities for city in line.split(", ") for name in _names(city))
+
+
+@lru_cache(maxsize=1)
+def _countries() -> frozenset[str]:
+    return frozenset(name for name, within in _places().items() if _own(within) == _bare(within))
 
 
 def _own(place: frozenset[str]) -> frozenset[str]:

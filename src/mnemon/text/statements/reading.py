@@ -195,7 +195,7 @@ def _read(
 
 
 def _ended(prepared: _Prepared, grammar: Grammar) -> Iterator[str]:
-    if Mark.STILL in prepared.marks:
+    if Mark.STILL in prepared.marks or "," in prepared.text:
         return
     for regex, pasts in _endings(grammar.language):
         if match := regex.fullmatch(prepared.text):
@@ -229,7 +229,7 @@ def _prepared(text: str, grammar: Grammar) -> _Prepared | None:
     for regex, found in _adverbs(grammar.language):
         plain, times = regex.subn("", plain)
         marks |= {found} if times else set()
-    return _Prepared(" ".join(plain.split()).rstrip(","), frozenset(marks))
+    return _Prepared(" ".join(plain.split()).replace(" ,", ",").strip(" ,"), frozenset(marks))
 
 
 def _begun(plain: str, grammar: Grammar) -> str:
@@ -242,7 +242,8 @@ def _begun(plain: str, grammar: Grammar) -> str:
 
 
 def _blocked(plain: str, grammar: Grammar) -> bool:
-    return any(word in grammar.blocked for word in _WORD.findall(plain))
+    words = _WORD.findall(plain)
+    return any(word in grammar.blocked for word in (*words, *(word.lower() for word in words[:1])))
 
 
 def _stated(
@@ -383,4 +384,4 @@ def _spellings(language: str) -> tuple[tuple[re.Pattern[str], str], ...]:
 @lru_cache(maxsize=8)
 def _adverbs(language: str) -> tuple[tuple[re.Pattern[str], Mark], ...]:
     adverbs = _grammar(language).adverbs
-    return tuple((re.compile(rf"(?<![\w-]){regex}(?![\w-]),?"), mark) for regex, mark in adverbs)
+    return tuple((re.compile(rf"(?<![\w-]){regex}(?![\w-])"), mark) for regex, mark in adverbs)
