@@ -17,6 +17,7 @@ from mnemon import Memory, Message, Mnemon, OwnerMemory
 from mnemon.domain.memories import Origin, State
 from mnemon.domain.messages import Role
 from mnemon.errors import NotFound, ServiceFailed
+from mnemon.policies.documents import MAX_WORDS
 from mnemon.policies.extractive import MARK
 from mnemon.testing.clock import SettableClock
 from mnemon.testing.hostile import HOSTILE
@@ -94,7 +95,8 @@ def test_after_an_import_no_prompt_is_long_and_just_the_newest_ten_are_left(
         assert consolidated(memory) == []
         document = alice.base_memory()
         assert document is not None
-        assert len(document.content.split()) < 450
+        notes = [line[2:] for line in document.content.splitlines() if line.startswith("- ")]
+        assert sum(len(note.split()) for note in notes) <= MAX_WORDS
 
 
 def test_results_of_tools_are_no_part_of_a_summary_and_nothing_is_made_of_them_alone(
