@@ -15,6 +15,9 @@ from mnemon import Mnemon
 from mnemon.testing.clock import SettableClock
 from mnemon.testing.script import Scripted, load_script
 
+_PAUSE_S = 0.02
+"""Between exchanges: people talk slowly enough for some of it to be learned meanwhile."""
+
 
 class Orders(msgspec.Struct, frozen=True):
     """What the program is to do.
@@ -64,11 +67,12 @@ def _talk(
 ) -> None:
     """Log what is left of a script, tell of each, and wait until it is learned from."""
     own = memory.owner(OWNER)
+    patience = threading.Event()
     begin = own.stats().messages // 2
     end_session_after(memory, begin)
     for number, exchange in enumerate(script[begin:], begin):
         say_one(memory, clock, number, exchange)
         telling.send(number + 1)
-    patience = threading.Event()
+        patience.wait(_PAUSE_S)
     while begin < len(script) and own.backlog().waiting:
         patience.wait(0.01)

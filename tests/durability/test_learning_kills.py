@@ -221,7 +221,7 @@ def test_talking_and_learning_through_kills_ends_as_without(tmp_path: Path, tall
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("encrypted", [True, False], ids=["encrypted", "plain"])
 @pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("seed", [10, 11])
+@pytest.mark.parametrize("seed", [10])
 def test_learning_through_a_hundred_kills_ends_as_without(
     tmp_path: Path, tally: Tally, profile: str, *, encrypted: bool, seed: int
 ) -> None:
@@ -234,10 +234,11 @@ def test_learning_through_a_hundred_kills_ends_as_without(
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("encrypted", [True, False], ids=["encrypted", "plain"])
 @pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("seed", [20, 21])
 def test_talking_and_learning_through_many_kills_ends_as_without(
-    tmp_path: Path, tally: Tally, profile: str, *, encrypted: bool
+    tmp_path: Path, tally: Tally, profile: str, *, encrypted: bool, seed: int
 ) -> None:
-    case = Case(profile, 20, encrypted, exchanges=60, kills=1_000)
+    case = Case(profile, seed, encrypted, exchanges=60, kills=1_000)
     found, wanted = talk_through_kills(tmp_path, tally, case), expected(case)
     assert tally.trials >= 2  # who talks is soon done: a fast machine is killed less often
     if profile == "tiers":  # which messages a summary is of hangs on when there was time
