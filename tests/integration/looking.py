@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemon import Mnemon
-from mnemon.adapters.sqlite.resealing import SEALED
+from mnemon.adapters.sql.resealing import SEALED
 from mnemon.ports.embedder import TextRole
 from mnemon.testing.embedders import HashingEmbedder
 

@@ -17,7 +17,7 @@ from mnemon import Mnemon
 from mnemon.adapters.crypto.configured import ConfiguredCiphers
 from mnemon.adapters.crypto.plain import PlainCipher
 from mnemon.adapters.crypto.ring import KeyRing
-from mnemon.adapters.sqlite.resealing import SEALED
+from mnemon.adapters.sql.resealing import SEALED
 from mnemon.adapters.sqlite.schema import MIGRATIONS
 from mnemon.config import load
 from mnemon.domain.messages import Message, Role

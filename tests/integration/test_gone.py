@@ -16,8 +16,8 @@ from durability.words import Words
 from mnemon import Mnemon
 from mnemon.adapters.crypto.ring import KeyRing
 from mnemon.adapters.crypto.xchacha import KeyRingCiphers
+from mnemon.adapters.sql.resealing import SEALED
 from mnemon.adapters.sql.sealing import Sealing
-from mnemon.adapters.sqlite.resealing import SEALED
 from mnemon.adapters.sqlite.store import SqliteStore
 from mnemon.errors import KeyUnavailable, NotFound, OwnerErased
 from mnemon.testing.clock import SettableClock

@@ -15,7 +15,7 @@ from mnemon.adapters.sql.values import (
     unpack_id,
 )
 from mnemon.domain.base_memory import BaseMemory
-from mnemon.domain.memories import Action, Event, Memory, Origin, Source, State
+from mnemon.domain.memories import DORMANT, Action, Event, Memory, Origin, Source, State
 from mnemon.domain.messages import Message, Role
 
 if TYPE_CHECKING:
@@ -32,6 +32,19 @@ MEMORY_COLUMNS = (
 )
 """The columns that `memories` and `versions` share, in the order of a row."""
 
+KEYS = {
+    "messages": ("id",),
+    "message_versions": ("id", "version"),
+    "memories": ("id",),
+    "versions": ("id", "version"),
+    "base_memories": ("version",),
+    "passages": ("item", "part"),
+}
+"""By what, beside the owner, a row of a table is known."""
+
+DORMANT_STATES = ", ".join(f"'{state.value}'" for state in sorted(DORMANT))
+"""As a statement lists them."""
+
 _MESSAGE, _MEMORY = 0, 1
 
 _PackedSource = tuple[bytes, int, bytes | None]
@@ -39,6 +52,11 @@ _PackedSource = tuple[bytes, int, bytes | None]
 
 _BASE_MEMORY = "base_memory"
 """What stands for its id; no memory's or message's can be like it."""
+
+
+def by_key(table: str) -> str:
+    """Return the condition for one row of a table: by the owner's number, and its key."""
+    return " AND ".join(("WHERE owner_id = ?", *(f"{column} = ?" for column in KEYS[table])))
 
 
 def memory_row(

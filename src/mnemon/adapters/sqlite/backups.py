@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mnemon.adapters.folders import make_folder, sync_folder
+from mnemon.adapters.sql.erasing import erase_rows
 from mnemon.adapters.sqlite.connections import Connection
-from mnemon.adapters.sqlite.erasing import erase_rows
 from mnemon.adapters.sqlite.opening import prepare, read_seal
 from mnemon.adapters.sqlite.reading import open_to_read
 from mnemon.adapters.sqlite.scrubbing import scrub

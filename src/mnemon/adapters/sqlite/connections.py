@@ -5,19 +5,22 @@ from __future__ import annotations
 import os
 import shutil
 import threading
+from array import array
 from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import apsw
 
+from mnemon.adapters.sql.connection import ConstraintBroken
+from mnemon.adapters.sql.owner_row import OWNER_COLUMNS, OwnerRow
 from mnemon.errors import MnemonError, StoreDamaged, StoreReadOnly, StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-Row = tuple[Any, ...]
+    from mnemon.adapters.sql.connection import Row
 
 _IDLE_READERS = 8
 """How many unused readers are kept open: more threads than that rarely read at once (a guess)."""
@@ -32,6 +35,8 @@ _PRAGMAS = (
 
 _BACKUP_PAGES = 4_096
 """How many pages, 16 MB, are copied between two signs of progress (a guess)."""
+
+_OWNER = f"SELECT {OWNER_COLUMNS} FROM owners WHERE name = ?"
 
 _DAMAGED = (apsw.CorruptError, apsw.NotADBError, apsw.SQLError)
 _PROBLEMS = (
@@ -157,12 +162,12 @@ class Connection:
         """Run a statement and return how many rows it changed.
 
         Raises:
-            apsw.ConstraintError: It breaks a uniqueness; the caller knows of what.
+            ConstraintBroken: It breaks a uniqueness.
         """
         try:
             self._raw.execute(statement, values)
-        except apsw.ConstraintError:
-            raise
+        except apsw.ConstraintError as error:
+            raise ConstraintBroken from error
         except apsw.Error as error:
             raise translated(error, self.path) from error
         return self._raw.changes()
@@ -171,14 +176,33 @@ class Connection:
         """Run a statement for each row; errors as in `run`."""
         try:
             self._raw.executemany(statement, rows)
-        except apsw.ConstraintError:
-            raise
+        except apsw.ConstraintError as error:
+            raise ConstraintBroken from error
         except apsw.Error as error:
             raise translated(error, self.path) from error
 
-    def last_row(self) -> int:
-        """Return the number of the row inserted last."""
-        return self._raw.last_insert_rowid()
+    def many(self, values: Sequence[bytes] | Sequence[str]) -> Any:
+        """See the shared protocol."""
+        return apsw.carray(tuple(values))
+
+    def many_numbers(self, values: Sequence[int]) -> Any:
+        """See the shared protocol."""
+        return apsw.carray(array("q", values))
+
+    def vector(self, stored: Any) -> Any:
+        """See the shared protocol."""
+        return stored
+
+    def owner(self, owner_id: str, *, lock: bool = False) -> OwnerRow:
+        """See the shared protocol. Who writes has the whole file: nothing is to be locked."""
+        del lock
+        row = self.row(_OWNER, (owner_id,))
+        return OwnerRow(*row) if row else OwnerRow()
+
+    def new_owner(self, owner_id: str, key_version: int) -> OwnerRow:
+        """See the shared protocol."""
+        self.run("INSERT INTO owners (name, key_version) VALUES (?, ?)", (owner_id, key_version))
+        return OwnerRow(self._raw.last_insert_rowid(), key_version=key_version)
 
     def begin_reading(self) -> None:
         """Begin a transaction that sees the file as of its first read."""
@@ -261,8 +285,9 @@ class Connections:
         self._writer: Connection | None = None
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
-        """Lend a connection with a read transaction begun."""
+    def reading(self, owner_id: str | None = None) -> Iterator[Connection]:
+        """Lend a connection with a read transaction begun; whose rows are meant is the same."""
+        del owner_id
         connection = self._borrow()
         try:
             connection.begin_reading()
@@ -272,11 +297,12 @@ class Connections:
             self._give_back(connection)
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """Lend the writer, with the file's write lock held; commit at the end.
+    def writing(self, owner_id: str | None = None) -> Iterator[Connection]:
+        """Lend the writer, with the file's write lock held, whoever is written for.
 
-        An error in the block, or in committing, undoes all that was written in it.
+        What the block does not commit is undone at its end.
         """
+        del owner_id
         started = monotonic()
         with self.idle_writer() as connection:
             connection.begin_writing(self.busy_timeout_s - (monotonic() - started))

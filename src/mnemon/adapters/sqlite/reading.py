@@ -125,12 +125,13 @@ class ReadOnlyConnections(Connections):
         self._writable: Connections | None = None
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def reading(self, owner_id: str | None = None) -> Iterator[Connection]:
         """See `Connections`.
 
         Raises:
             StoreUnavailable: Another program wrote to the file meanwhile: try again.
         """
+        del owner_id
         if self._writable is not None:
             with self._writable.reading() as connection:
                 yield connection

@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-from array import array
 from typing import TYPE_CHECKING, Any
 
-import apsw
-
+from mnemon.adapters.sql.changes import INSERT_ITEM, INSERT_PASSAGE, INSERT_TERM
+from mnemon.adapters.sql.checks import CHECKS
 from mnemon.adapters.sql.entries import ItemFacts, item_row, passage_rows, term_rows
+from mnemon.adapters.sql.owner_row import stored_dimension
 from mnemon.adapters.sql.rows import speaker_digest
 from mnemon.adapters.sql.sealing import Sealing
 from mnemon.adapters.sql.values import pack_id
-from mnemon.adapters.sqlite.changes import INSERT_ITEM, INSERT_PASSAGE, INSERT_TERM
-from mnemon.adapters.sqlite.checks import CHECKS
-from mnemon.adapters.sqlite.owner_row import read_owner, stored_dimension
-from mnemon.adapters.sqlite.verifying import NOT_DERIVED, Examined
+from mnemon.adapters.sql.verifying import NOT_DERIVED, Examined
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mnemon.adapters.sqlite.connections import Connection, Connections
-    from mnemon.adapters.sqlite.owner_row import OwnerRow
+    from mnemon.adapters.sql.connection import Connection, Connections
+    from mnemon.adapters.sql.owner_row import OwnerRow
     from mnemon.ports.cipher import Cipher
     from mnemon.ports.store import IndexEntry
     from mnemon.ports.verifying import StoredText
 
+_ACTIVE = " AND {}.state = 'active'"
 _OF_ITEMS = "WHERE owner_id = ? AND item IN (SELECT value FROM carray(?))"
 
 
 class Mending:
-    """The half of a SQLite store that repairs."""
+    """The half of a store that repairs."""
 
     _connections: Connections
     _cipher: Cipher
@@ -38,8 +36,8 @@ class Mending:
         self, owner_id: str, entries: Mapping[int, IndexEntry], seen: Mapping[int, StoredText]
     ) -> None:
         """See the port."""
-        with self._connections.writing() as connection:
-            owner = read_owner(connection, owner_id)
+        with self._connections.writing(owner_id) as connection:
+            owner = connection.owner(owner_id, lock=True)
             sealing = Sealing(self._cipher.of(owner_id, owner.key_version), owner_id)
             examined = Examined(connection, sealing, owner)
             texts = {text.item: text for text in examined.texts()}
@@ -79,7 +77,7 @@ class _Mender:
         if not entries:
             return
         number, dimension = self._owner.number, stored_dimension(self._connection)
-        items = (number, apsw.carray(array("q", entries)))
+        items = (number, self._connection.many_numbers(tuple(entries)))
         set_by_somebody: dict[int, int] = dict(
             self._connection.rows(
                 f"SELECT item, traits & {NOT_DERIVED} FROM items {_OF_ITEMS}", items
@@ -93,8 +91,10 @@ class _Mender:
             row: list[Any] = [*item_row(self._sealing, number, item, facts, entry, changed)]
             row[9] |= set_by_somebody.get(item, 0)
             self._connection.run(INSERT_ITEM, row)
+            passages = passage_rows(self._sealing, number, item, entry, dimension)
             self._connection.run_many(
-                INSERT_PASSAGE, passage_rows(self._sealing, number, item, entry, dimension)
+                INSERT_PASSAGE,
+                [(*row, self._connection.vector(vector)) for *row, vector in passages],
             )
             self._connection.run_many(INSERT_TERM, term_rows(self._sealing, number, item, entry))
 
@@ -107,15 +107,14 @@ class _Mender:
             if sealed is None or names[number] is not None:
                 digest = speaker_digest(self._sealing, names[number], role)
                 self._connection.run(
-                    "UPDATE OR IGNORE participants SET digest = ?"
-                    " WHERE owner_id = ? AND number = ?",
+                    _unless_taken("participants", "digest", "number"),
                     (digest, self._owner.number, number),
                 )
 
     def _memories(self, examined: Examined) -> None:
         scan, number = examined.scan(), self._owner.number
         self._connection.run_many(
-            "UPDATE OR IGNORE messages SET external_digest = ? WHERE owner_id = ? AND id = ?",
+            _unless_taken("messages", "external_digest", "id", " AND y.session = x.session"),
             [
                 (digest, number, packed)
                 for packed, _, digest in [*examined.external_ids()]
@@ -123,7 +122,9 @@ class _Mender:
             ],
         )
         self._connection.run_many(
-            "UPDATE OR IGNORE memories SET key_digest = ? WHERE owner_id = ? AND id = ?",
+            _unless_taken(
+                "memories", "key_digest", "id", _ACTIVE.format("x") + _ACTIVE.format("y")
+            ),
             [(digest, number, packed) for packed, digest in scan.keys.items()],
         )
         kept = self._connection.rows("SELECT tag, item FROM tags WHERE owner_id = ?", (number,))
@@ -133,6 +134,15 @@ class _Mender:
             self._connection.run_many(
                 f"INSERT INTO {table} VALUES (?, ?, ?)", [(number, *row) for row in sorted(rows)]
             )
+
+
+def _unless_taken(table: str, digest: str, key: str, among: str = "") -> str:
+    """Return a statement that sets a digest, unless another row has it."""
+    return (
+        f"UPDATE {table} AS x SET {digest} = ?1 WHERE x.owner_id = ?2 AND x.{key} = ?3"
+        f" AND NOT EXISTS (SELECT 1 FROM {table} AS y WHERE y.owner_id = ?2"
+        f" AND y.{digest} = ?1 AND y.{key} <> ?3{among})"
+    )
 
 
 def _bare_facts(text: StoredText) -> ItemFacts:

@@ -1,4 +1,4 @@
-"""A snapshot of one owner in a SQLite file."""
+"""A snapshot of one owner in tables."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from dataclasses import replace
 from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
-import apsw
-
+from mnemon.adapters.sql.base_memory_reads import BaseMemoryRecords
+from mnemon.adapters.sql.conditions import Conditions
 from mnemon.adapters.sql.cursors import cursor_after, place_of
+from mnemon.adapters.sql.owner_row import stored_dimension
 from mnemon.adapters.sql.rows import (
+    DORMANT_STATES,
     MEMORY_COLUMNS,
     event_of,
     memory_of,
@@ -21,10 +23,6 @@ from mnemon.adapters.sql.values import (
     instant,
     instant_or_none,
 )
-from mnemon.adapters.sqlite.base_memory_reads import BaseMemoryRecords
-from mnemon.adapters.sqlite.conditions import Conditions
-from mnemon.adapters.sqlite.owner_row import stored_dimension
-from mnemon.adapters.sqlite.schema import DORMANT_STATES
 from mnemon.domain.memories import History as MemoryHistory
 from mnemon.domain.memories import Memory, Page, State, Version
 from mnemon.domain.messages import Message
@@ -77,7 +75,7 @@ class Records(Conditions, BaseMemoryRecords):
         packed = find_ids(ids)
         if not packed:
             return []
-        values = (apsw.carray(packed), self._owner)
+        values = (self._connection.many(packed), self._owner)
         rows = self._connection.rows(_BY_ID, values)
         if as_of is None:
             found = {memory.id: memory for memory in self._memories(rows)}
@@ -152,7 +150,7 @@ class Records(Conditions, BaseMemoryRecords):
     def history(self, id: str) -> MemoryHistory | None:
         """See the port."""
         packed = find_id(id)
-        values = (apsw.carray((packed,)), self._owner) if packed else None
+        values = (self._connection.many((packed,)), self._owner) if packed else None
         rows = self._connection.rows(_BY_ID, values) if values else []
         if not values or not rows:
             return None
@@ -172,7 +170,7 @@ class Records(Conditions, BaseMemoryRecords):
         packed = find_ids(list(dict.fromkeys(message_ids)))
         if not packed:
             return {}
-        rows = self._connection.rows(_DERIVED, (apsw.carray(packed), self._owner))
+        rows = self._connection.rows(_DERIVED, (self._connection.many(packed), self._owner))
         found: dict[bytes, list[Memory]] = {}
         for source, *row in rows:
             found.setdefault(source, []).append(memory_of(self._sealing, row))
@@ -188,7 +186,7 @@ class Records(Conditions, BaseMemoryRecords):
             "SELECT p.digest, p.vector FROM carray(?) AS w CROSS JOIN passages AS p"
             " ON p.owner_id = ? AND p.digest = w.value"
             " WHERE p.vector IS NOT NULL ORDER BY p.item DESC, p.part DESC",
-            (apsw.carray(tuple(asked)), self._owner),
+            (self._connection.many(tuple(asked)), self._owner),
         )
         stored = {asked[digest]: vector for digest, vector in rows}
         if not stored:
@@ -207,7 +205,7 @@ class Records(Conditions, BaseMemoryRecords):
         total = sum(count for *_, count in active)
         weights = chain.from_iterable(repeat(weight, count) for _, weight, count in active)
         messages, sessions = self._connection.row(
-            "SELECT coalesce(sum(messages), 0) - (SELECT count(*) FROM messages"
+            "SELECT CAST(coalesce(sum(messages), 0) AS BIGINT) - (SELECT count(*) FROM messages"
             " WHERE owner_id = ?1 AND valid_to IS NOT NULL), count(first_item)"
             " FROM sessions WHERE owner_id = ?1",
             (self._owner,),
@@ -236,7 +234,7 @@ class Records(Conditions, BaseMemoryRecords):
     def _memories_packed(self, ids: Sequence[bytes]) -> list[Memory]:
         if not ids:
             return []
-        values = (apsw.carray(tuple(ids)), self._owner)
+        values = (self._connection.many(tuple(ids)), self._owner)
         return self._memories(self._connection.rows(_BY_ID, values))
 
     def _versions(self, rows: Iterable[Sequence[Any]]) -> list[Version]:

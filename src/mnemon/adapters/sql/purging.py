@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from array import array
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import apsw
-
-from mnemon.adapters.sql.rows import sources_without
+from mnemon.adapters.sql.message_changes import MessageChanges
+from mnemon.adapters.sql.rows import KEYS, by_key, sources_without
 from mnemon.adapters.sql.values import find_ids, pack_id
-from mnemon.adapters.sqlite.message_changes import MessageChanges
 from mnemon.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
@@ -95,7 +92,7 @@ class Purging(MessageChanges):
         if not numbers:
             return
         with self._change():
-            sessions = (self._owner, apsw.carray(array("q", numbers)))
+            sessions = (self._owner, self._connection.many_numbers(numbers))
             said = self._connection.rows(f"SELECT id FROM messages {_OF_SESSIONS}", sessions)
             self._remove([packed for (packed,) in said])
             for table in ("memories", "versions", "items"):
@@ -192,14 +189,14 @@ class Purging(MessageChanges):
         return list(dict.fromkeys(id_ for (id_,) in rows))
 
     def _named(self, packed: Sequence[bytes]) -> tuple[Any, ...]:
-        return self._owner, apsw.carray(tuple(packed))
+        return self._owner, self._connection.many(packed)
 
     def _remove_items(self, rows: Iterable[Sequence[Any]]) -> None:
         gone = tuple(item for (item,) in rows)
         if gone:
             self._connection.run(
                 "DELETE FROM passages WHERE owner_id = ? AND item IN (SELECT value FROM carray(?))",
-                (self._owner, apsw.carray(array("q", gone))),
+                (self._owner, self._connection.many_numbers(gone)),
             )
         self._removed_items = (*self._removed_items, *gone)
 
@@ -207,15 +204,16 @@ class Purging(MessageChanges):
         """Take records out of the sources of all versions of memories, and the base memory."""
         for table in ("memories", "versions", "base_memories"):
             rows = self._connection.rows(
-                f"SELECT rowid, sources FROM {table} WHERE owner_id = ? AND sources IS NOT NULL",
+                f"SELECT sources, {', '.join(KEYS[table])} FROM {table}"
+                " WHERE owner_id = ? AND sources IS NOT NULL",
                 (self._owner,),
             )
-            for row, packed in rows:
+            for packed, *key in rows:
                 left = sources_without(packed, gone)
                 if left != packed:
                     self._connection.run(
-                        f"UPDATE {table} SET sources = ? WHERE owner_id = ? AND rowid = ?",
-                        (left, self._owner, row),
+                        f"UPDATE {table} SET sources = ? {by_key(table)}",
+                        (left, self._owner, *key),
                     )
 
     def finish(self) -> None:
@@ -226,7 +224,7 @@ class Purging(MessageChanges):
                 self._connection.run(
                     f"DELETE FROM {table} WHERE owner_id = ?"
                     " AND item IN (SELECT value FROM carray(?))",
-                    (self._owner, apsw.carray(array("q", self._removed_items))),
+                    (self._owner, self._connection.many_numbers(self._removed_items)),
                 )
         if self._is_purged:
             self._connection.run(

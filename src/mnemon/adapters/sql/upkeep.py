@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mnemon.adapters.sql.changes import Changes
 from mnemon.adapters.sql.values import find_id
-from mnemon.adapters.sqlite.changes import Changes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_SET_STRENGTHS = (
+SET_STRENGTHS = (
     "WITH w (id, strength) AS MATERIALIZED (SELECT unhex(key), value FROM json_each(?1))"
     " UPDATE memories SET strength = w.strength FROM w"
     # By this list SQLite finds its way to the memories; by the comparison alone it would not.
@@ -30,4 +30,4 @@ class Upkeep(Changes):
         wanted = {id_.hex(): float(strength) for id_, strength in packed if id_}
         with self._change():
             values = (msgspec.json.encode(wanted).decode(), self._owner)
-            self._is_touched |= bool(self._connection.run(_SET_STRENGTHS, values))
+            self._is_touched |= bool(self._connection.run(SET_STRENGTHS, values))

@@ -1,4 +1,4 @@
-"""The jobs of a SQLite file: each change is one statement, in a transaction of its own."""
+"""The jobs: each change is one statement, in a transaction of its own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from mnemon.adapters.sqlite.connections import Connections
+    from mnemon.adapters.sql.connection import Connections
 
 _TOKEN_BYTES = 16
 _FREE = (
@@ -30,7 +30,7 @@ _TAKE = (
 _HELD = "WHERE name = ? AND lease_token = ? RETURNING name"
 
 
-class SqliteJobs:
+class SqlJobs:
     """See the port."""
 
     def __init__(self, connections: Connections) -> None:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import apsw
-
+from mnemon.adapters.sql.changes import CLOSE_ITEM, Changes
 from mnemon.adapters.sql.entries import ItemFacts, checked, facts_of_message
 from mnemon.adapters.sql.rows import external_digest, seal_external, seal_name, speaker_digest
 from mnemon.adapters.sql.values import find_id, find_ids, micros
-from mnemon.adapters.sqlite.changes import CLOSE_ITEM, Changes
 from mnemon.errors import Conflict, NotFound
 
 if TYPE_CHECKING:
@@ -141,7 +139,7 @@ class MessageChanges(Changes):
                 "UPDATE messages SET valid_to = max(?1, valid_from)"
                 " WHERE owner_id = ?2 AND valid_to IS NULL"
                 " AND id IN (SELECT value FROM carray(?3)) RETURNING item",
-                (micros(at), self._owner, apsw.carray(packed)),
+                (micros(at), self._owner, self._connection.many(packed)),
             )
             self._connection.run_many(
                 CLOSE_ITEM, [(micros(at), self._changed, self._owner, item) for (item,) in rows]

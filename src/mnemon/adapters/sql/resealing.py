@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from mnemon.adapters.sql.owner_row import stored_dimension
 from mnemon.adapters.sql.rows import (
+    KEYS,
+    by_key,
     external_digest,
     open_base_memory,
     open_external,
@@ -24,14 +27,13 @@ from mnemon.adapters.sql.rows import (
     unpack_sources,
 )
 from mnemon.adapters.sql.values import unpack_id
-from mnemon.adapters.sqlite.owner_row import stored_dimension
 from mnemon.errors import Conflict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from mnemon.adapters.sql.connection import Connection, Row
     from mnemon.adapters.sql.sealing import Sealing
-    from mnemon.adapters.sqlite.connections import Connection, Row
     from mnemon.ports.store import IndexEntry
 
     Entries = Callable[[str, str | None], IndexEntry]
@@ -51,10 +53,9 @@ SEALED = {
 }
 """The columns that are sealed, digested or hidden."""
 
-_VECTORS = 4_096
-"""Vectors turned at a time: about 5 MB of them."""
+_READ = 4_096
+"""Rows turned at a time: with vectors about 5 MB of them."""
 
-_READ = 1_000
 _FIELDS = ("key", "content", "summary", "tags")
 
 
@@ -111,44 +112,46 @@ class Resealer:
         return names
 
     def _messages(self, table: str, names: dict[int, str | None], entry: Entries) -> None:
-        for rows in self._rows(table, "rowid, id, version, speaker, content"):
+        for rows in self._rows(table, "id, version, speaker, content"):
             changed = []
-            for row, packed, version, speaker, sealed in rows:
+            for key, (packed, version, speaker, sealed) in rows:
                 record = unpack_id(packed)
                 content = self._old.open(sealed, record, "content", version)
                 self._know(entry(content, names[speaker]))
-                changed.append((self._new.seal(content, record, "content", version), row))
-            self._connection.run_many(f"UPDATE {table} SET content = ? WHERE rowid = ?", changed)
+                changed.append((self._new.seal(content, record, "content", version), *key))
+            self._update(table, "content = ?", changed)
 
     def _external_ids(self) -> None:
-        for rows in self._rows("messages", "rowid, id, external_id"):
+        for rows in self._rows("messages", "id, external_id"):
             opened = [
-                (row, id_, open_external(self._old, id_, sealed)) for row, id_, sealed in rows
+                (key, id_, open_external(self._old, id_, sealed)) for key, (id_, sealed) in rows
             ]
-            self._connection.run_many(
-                "UPDATE messages SET external_id = ?, external_digest = ? WHERE rowid = ?",
+            self._update(
+                "messages",
+                "external_id = ?, external_digest = ?",
                 [
-                    (seal_external(self._new, id_, name), external_digest(self._new, name), row)
-                    for row, id_, name in opened
+                    (seal_external(self._new, id_, name), external_digest(self._new, name), *key)
+                    for key, id_, name in opened
                     if name is not None
                 ],
             )
 
     def _sources(self, table: str) -> None:
-        for rows in self._rows(table, "rowid, sources"):
-            self._connection.run_many(
-                f"UPDATE {table} SET sources = ? WHERE rowid = ?",
+        for rows in self._rows(table, "sources"):
+            self._update(
+                table,
+                "sources = ?",
                 [
-                    (pack_sources(self._new, unpack_sources(self._old, packed)), row)
-                    for row, packed in rows
+                    (pack_sources(self._new, unpack_sources(self._old, packed)), *key)
+                    for key, (packed,) in rows
                     if packed is not None
                 ],
             )
 
     def _memories(self, table: str, entry: Entries) -> None:
-        for rows in self._rows(table, f"rowid, id, version, {', '.join(_FIELDS)}"):
+        for rows in self._rows(table, f"id, version, {', '.join(_FIELDS)}"):
             changed = []
-            for row, packed, version, *sealed in rows:
+            for key, (packed, version, *sealed) in rows:
                 record = unpack_id(packed)
                 plain = {
                     field: None if value is None else self._old.open(value, record, field, version)
@@ -159,9 +162,8 @@ class Resealer:
                     None if text is None else self._new.seal(text, record, field, version)
                     for field, text in plain.items()
                 )
-                changed.append((*again, row))
-            assigned = ", ".join(f"{field} = ?" for field in _FIELDS)
-            self._connection.run_many(f"UPDATE {table} SET {assigned} WHERE rowid = ?", changed)
+                changed.append((*again, *key))
+            self._update(table, ", ".join(f"{field} = ?" for field in _FIELDS), changed)
 
     def _know_memory(self, plain: dict[str, str | None], entry: Entries) -> None:
         self._know(entry(plain["content"] or "", None))
@@ -201,32 +203,30 @@ class Resealer:
         )
 
     def _base_memory(self) -> None:
-        for rows in self._rows("base_memories", "rowid, version, content"):
-            texts = [(v, open_base_memory(self._old, sealed, v), row) for row, v, sealed in rows]
-            self._connection.run_many(
-                "UPDATE base_memories SET content = ? WHERE rowid = ?",
-                [(seal_base_memory(self._new, text, v), row) for v, text, row in texts],
+        for rows in self._rows("base_memories", "version, content"):
+            texts = [(key, v, open_base_memory(self._old, sealed, v)) for key, (v, sealed) in rows]
+            self._update(
+                "base_memories",
+                "content = ?",
+                [(seal_base_memory(self._new, text, v), *key) for key, v, text in texts],
             )
 
     def _vectors(self) -> None:
         dimension = stored_dimension(self._connection) or 0
-        rowids = self._connection.rows(
-            "SELECT rowid FROM passages WHERE owner_id = ? AND vector IS NOT NULL", (self._owner,)
-        )
-        for some in _batches(rowids, _VECTORS):
-            vectors = [
-                self._one("SELECT vector FROM passages WHERE rowid = ?", each) for each in some
-            ]
-            hidden = self._new.hide(self._old.show(vectors, dimension))
-            self._connection.run_many(
-                "UPDATE passages SET vector = ? WHERE rowid = ?",
-                [(vector, row) for vector, (row,) in zip(hidden, some, strict=True)],
+        for rows in self._rows("passages", "vector"):
+            stored = [(key, vector) for key, (vector,) in rows if vector is not None]
+            shown = self._old.show([vector for _, vector in stored], dimension)
+            hidden = map(self._connection.vector, self._new.hide(shown))
+            self._update(
+                "passages",
+                "vector = ?",
+                [(new, *key) for new, (key, _) in zip(hidden, stored, strict=True)],
             )
 
     def _apply(self) -> None:
         """Replace the digests in the rows."""
         connection, owner = self._connection, (self._owner,)
-        connection.run("CREATE TEMP TABLE turned (old BLOB PRIMARY KEY, new BLOB NOT NULL)")
+        connection.run("CREATE TEMP TABLE turned (old BYTEA PRIMARY KEY, new BYTEA NOT NULL)")
         connection.run_many("INSERT INTO turned VALUES (?, ?)", self._digests.items())
         connection.run_many(
             "INSERT INTO turned VALUES (?, ?) ON CONFLICT DO NOTHING", self._terms.items()
@@ -239,16 +239,16 @@ class Resealer:
         for table, column in (("memories", "key_digest"), ("passages", "digest")):
             connection.run(_TURN.format(table=table, column=column), owner)
         connection.run(
-            "UPDATE items SET content = coalesce((SELECT new FROM temp.turned WHERE old = content),"
-            " x'') WHERE owner_id = ?",
-            owner,
+            "UPDATE items SET content = coalesce((SELECT new FROM turned WHERE old = content), ?)"
+            " WHERE owner_id = ?",
+            (b"", *owner),
         )
-        connection.run("DROP TABLE temp.turned")
+        connection.run("DROP TABLE turned")
 
     def _refuse_unknown(self, table: str, column: str) -> None:
         unknown = self._one(
             f"SELECT count(DISTINCT {column}) FROM {table} WHERE owner_id = ?"
-            f" AND {column} NOT IN (SELECT old FROM temp.turned)",
+            f" AND {column} NOT IN (SELECT old FROM turned)",
             (self._owner,),
         )
         if unknown:
@@ -257,25 +257,34 @@ class Resealer:
                 " not changed"
             )
 
-    def _rows(self, table: str, columns: str) -> Iterable[list[Row]]:
-        """Yield rows in batches; every batch is read before the one before is written."""
-        rowids = self._connection.rows(
-            f"SELECT rowid FROM {table} WHERE owner_id = ?", (self._owner,)
+    def _rows(self, table: str, columns: str) -> Iterable[list[tuple[Row, Row]]]:
+        """Yield rows, each after its key, in batches and in the order of their keys."""
+        key = ", ".join(KEYS[table])
+        width = len(KEYS[table])
+        beyond = f" AND ({key}) > ({', '.join('?' * width)})"
+        last: Row = ()
+        while rows := self._connection.rows(
+            f"SELECT {key}, {columns} FROM {table} WHERE owner_id = ?{beyond if last else ''}"
+            f" ORDER BY {key} LIMIT {_READ}",
+            (self._owner, *last),
+        ):
+            last = rows[-1][:width]
+            yield [(row[:width], row[width:]) for row in rows]
+
+    def _update(self, table: str, changes: str, rows: Iterable[Row]) -> None:
+        """Change rows by their keys, which stand behind the values of the changes."""
+        width = len(KEYS[table])
+        self._connection.run_many(
+            f"UPDATE {table} SET {changes} {by_key(table)}",
+            [(*row[:-width], self._owner, *row[-width:]) for row in rows],
         )
-        for some in _batches(rowids, _READ):
-            statement = f"SELECT {columns} FROM {table} WHERE rowid = ?"
-            yield [row for each in some for row in self._connection.rows(statement, each)]
 
     def _one(self, statement: str, values: tuple[Any, ...]) -> Any:
         (value,) = self._connection.row(statement, values) or (None,)
         return value
 
 
-def _batches(rows: list[Row], size: int) -> Iterable[list[Row]]:
-    return (rows[start : start + size] for start in range(0, len(rows), size))
-
-
 _TURN = (
-    "UPDATE {table} SET {column} = (SELECT new FROM temp.turned WHERE old = {column})"
+    "UPDATE {table} SET {column} = (SELECT new FROM turned WHERE old = {column})"
     " WHERE owner_id = ? AND {column} IS NOT NULL"
 )

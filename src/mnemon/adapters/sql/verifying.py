@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from mnemon.adapters.sql.checks import CHECKS
 from mnemon.adapters.sql.entries import passage_rows, term_rows
+from mnemon.adapters.sql.owner_row import stored_dimension
 from mnemon.adapters.sql.rows import (
     MEMORY_COLUMNS,
     external_digest,
@@ -23,9 +25,6 @@ from mnemon.adapters.sql.rows import (
 )
 from mnemon.adapters.sql.sealing import Sealing
 from mnemon.adapters.sql.values import unpack_id
-from mnemon.adapters.sqlite.checks import CHECKS
-from mnemon.adapters.sqlite.erasing import OWNED
-from mnemon.adapters.sqlite.owner_row import read_owner, stored_dimension
 from mnemon.domain.items import Trait
 from mnemon.errors import StoreDamaged
 from mnemon.ports.verifying import Checked, Finding, StoredText
@@ -33,21 +32,28 @@ from mnemon.ports.verifying import Checked, Finding, StoredText
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from mnemon.adapters.sqlite.connections import Connection, Connections
-    from mnemon.adapters.sqlite.owner_row import OwnerRow
+    from mnemon.adapters.sql.connection import Connection, Connections
+    from mnemon.adapters.sql.owner_row import OwnerRow
     from mnemon.ports.cipher import Cipher
     from mnemon.ports.store import IndexEntry
     from mnemon.ports.verifying import Examination
 
+_IS_OPEN = "CASE WHEN {} IS NULL THEN 1 ELSE 0 END"
 _MESSAGES = " UNION ALL ".join(
     f"SELECT m.session, m.sequence, r.version, r.item, r.id, r.content, r.speaker, r.valid_from,"
     f" {is_open} FROM {table} AS r CROSS JOIN messages AS m"
     " ON m.owner_id = r.owner_id AND m.id = r.id WHERE r.owner_id = ?1"
-    for table, is_open in (("message_versions", "0"), ("messages", "r.valid_to IS NULL"))
+    for table, is_open in (
+        ("message_versions", "0"),
+        ("messages", _IS_OPEN.format("r.valid_to")),
+    )
 )
 _MEMORIES = " UNION ALL ".join(
     f"SELECT {MEMORY_COLUMNS}, {is_open} FROM {table} WHERE owner_id = ?1"
-    for table, is_open in (("versions", "0"), ("memories", "valid_to IS NULL"))
+    for table, is_open in (
+        ("versions", "0"),
+        ("memories", _IS_OPEN.format("valid_to")),
+    )
 )
 _SEALED = {"key": 6, "content": 7, "summary": 8, "tags": 9}
 _TOP = 127
@@ -362,46 +368,18 @@ class Examined:
 
 
 class Examining:
-    """The half of a SQLite store that looks for damage."""
+    """The half of a store that looks at one owner for damage."""
 
     _connections: Connections
     _cipher: Cipher
 
-    def check_file(self) -> list[Finding]:
-        """See the port."""
-        found: list[Finding] = []
-        try:
-            with self._connections.reading() as connection:
-                problems = connection.rows("PRAGMA integrity_check")
-                found += [Finding("file", None, None, str(p)) for (p,) in problems if p != "ok"]
-                for table in OWNED:
-                    (count,) = connection.row(f"SELECT count(*) {_nobodys(table)}") or (0,)
-                    if count:
-                        detail = f"rows of {table} that are nobody's"
-                        found.append(Finding("orphan", None, None, detail))
-        except StoreDamaged as error:
-            found.append(Finding("file", None, None, str(error)))
-        return found
-
-    def repair_file(self) -> None:
-        """See the port: makes SQLite's own indexes anew, and removes what is nobody's."""
-        with self._connections.writing() as connection:
-            connection.run("REINDEX")
-            for table in OWNED:
-                connection.run(f"DELETE {_nobodys(table)}")
-            connection.run("COMMIT")
-
     @contextmanager
     def examine(self, owner_id: str) -> Iterator[Examination]:
         """See the port."""
-        with self._connections.reading() as connection:
-            owner = read_owner(connection, owner_id)
+        with self._connections.reading(owner_id) as connection:
+            owner = connection.owner(owner_id)
             sealing = Sealing(self._cipher.of(owner_id, owner.key_version), owner_id)
             yield Examined(connection, sealing, owner)
-
-
-def _nobodys(table: str) -> str:
-    return f"FROM {table} WHERE owner_id NOT IN (SELECT owner_id FROM owners)"
 
 
 def _tags(text: str | None) -> list[str]:

@@ -1,12 +1,12 @@
-"""The base memory of one owner in a SQLite file."""
+"""The base memory of one owner in tables."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mnemon.adapters.sql.changes import Changes
 from mnemon.adapters.sql.rows import pack_sources, seal_base_memory
 from mnemon.adapters.sql.values import micros
-from mnemon.adapters.sqlite.changes import Changes
 from mnemon.errors import NotFound
 
 if TYPE_CHECKING:
@@ -22,11 +22,13 @@ class BaseMemoryChanges(Changes):
     def set_base_memory(self, content: str, *, sources: Sequence[Source], at: datetime) -> None:
         """See the port."""
         with self._change():
-            version, since = self._connection.row(
-                "SELECT coalesce(max(version), 0) + 1, max(?1, coalesce(max(valid_from), ?1))"
-                " FROM base_memories WHERE owner_id = ?2",
-                (micros(at), self._owner),
-            ) or (1, micros(at))
+            last, began = self._connection.row(
+                "SELECT coalesce(max(version), 0), max(valid_from)"
+                " FROM base_memories WHERE owner_id = ?",
+                (self._owner,),
+            ) or (0, None)
+            version = last + 1
+            since = micros(at) if began is None else max(micros(at), began)
             self._connection.run(
                 "UPDATE base_memories SET valid_to = ? WHERE owner_id = ? AND valid_to IS NULL",
                 (since, self._owner),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mnemon.adapters.sql.message_reads import MessageRecords
 from mnemon.adapters.sql.rows import base_memory_of
 from mnemon.adapters.sql.values import micros
-from mnemon.adapters.sqlite.message_reads import MessageRecords
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING
 
 from mnemon.adapters.sql.values import micros
-from mnemon.adapters.sqlite.scrubbing import scrub
 from mnemon.errors import OwnerErased
 from mnemon.ports.cipher import KeyChanging
 
@@ -14,13 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
-    from mnemon.adapters.sqlite.connections import Connection, Connections
+    from mnemon.adapters.sql.connection import Connection, Connections
     from mnemon.ports.cipher import Cipher
-
-_log = logging.getLogger(__name__)
-
-_SETTLING_TRIES = 3
-"""How often the log is emptied anew because somebody wrote just then: a guess."""
 
 OWNED = (
     "sessions",
@@ -44,15 +37,14 @@ OWNED = (
 
 
 class OwnerErasing:
-    """The half of a SQLite store that erases owners."""
+    """The half of a store that erases owners."""
 
     _connections: Connections
     _cipher: Cipher
-    _is_unsettled = False
 
     def erase(self, owner_id: str, at: datetime) -> bool:
         """See the port."""
-        with self._connections.writing() as connection:
+        with self._connections.writing(owner_id) as connection:
             was_there = erase_rows(connection, owner_id)
             connection.run(
                 "INSERT INTO tombstones (digest, erased_at) VALUES (?, ?) ON CONFLICT DO NOTHING",
@@ -79,26 +71,6 @@ class OwnerErasing:
             connection.run("COMMIT")
         return bool(lifted)
 
-    def settle(self) -> bool:
-        """See the port: empties the write-ahead log, and clears the unused parts of pages."""
-        path, timeout_s = self._connections.path, self._connections.busy_timeout_s
-        with self._connections.idle_writer() as connection:
-            for _ in range(_SETTLING_TRIES):
-                if not _log_emptied(connection):
-                    break
-                if scrub(path, timeout_s):
-                    _log_emptied(connection)
-                    self._is_unsettled = False
-                    return True
-        self._is_unsettled = True
-        _log.warning("the write-ahead log is in use: what was removed is still in the files")
-        return False
-
-
-def _log_emptied(connection: Connection) -> bool:
-    (busy, *_) = connection.row("PRAGMA wal_checkpoint(TRUNCATE)") or (0,)
-    return not busy
-
 
 def refuse_erased(connection: Connection, cipher: Cipher, owner_id: str) -> None:
     """Refuse to write for an owner who has nothing and was erased.
@@ -119,13 +91,13 @@ def has_tombstone(connection: Connection, cipher: Cipher, owner_id: str) -> bool
 def erase_rows(connection: Connection, owner_id: str) -> bool:
     """Delete all rows of an owner within a transaction; return whether there were any."""
     connection.run("UPDATE jobs SET state = NULL WHERE state IS NOT NULL")  # may name the owner
-    row = connection.row("SELECT owner_id FROM owners WHERE name = ?", (owner_id,))
+    owner = connection.owner(owner_id, lock=True)
     for statement in _by_name():
         connection.run(statement, (owner_id,))
-    if row is None:
+    if not owner.number:
         return False
     for table in (*OWNED, "owners"):
-        connection.run(f"DELETE FROM {table} WHERE owner_id = ?", row)
+        connection.run(f"DELETE FROM {table} WHERE owner_id = ?", (owner.number,))
     return True
 
 

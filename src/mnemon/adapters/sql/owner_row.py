@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mnemon.adapters.sqlite.connections import Connection
+    from mnemon.adapters.sql.connection import Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,17 +25,14 @@ class OwnerRow:
     key_version: int = 0
 
 
-def read_owner(connection: Connection, owner_id: str) -> OwnerRow:
-    """Return the owner's row."""
-    row = connection.row(
-        "SELECT owner_id, counter, revision, generation, next_item, next_session,"
-        " next_speaker, next_event, profile, key_version FROM owners WHERE name = ?",
-        (owner_id,),
-    )
-    return OwnerRow(*row) if row else OwnerRow()
+OWNER_COLUMNS = (
+    "owner_id, counter, revision, generation, next_item, next_session, next_speaker, next_event,"
+    " profile, key_version"
+)
+"""The columns of an `OwnerRow`."""
 
 
 def stored_dimension(connection: Connection) -> int | None:
     """Return the length of the store's vectors; None before a model was adopted."""
     row = connection.row("SELECT value FROM meta WHERE name = 'dimension'")
-    return row[0] if row else None
+    return int(row[0]) if row else None

@@ -5,26 +5,25 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import apsw
-
+from mnemon.adapters.sql.connection import ConstraintBroken
 from mnemon.adapters.sql.entries import (
     ItemFacts,
     item_row,
     passage_rows,
     term_rows,
 )
+from mnemon.adapters.sql.owner_row import OwnerRow, stored_dimension
 from mnemon.adapters.sql.rows import event_row
 from mnemon.adapters.sql.values import pack_id, unpack_id
-from mnemon.adapters.sqlite.owner_row import OwnerRow, stored_dimension
-from mnemon.adapters.sqlite.waiting import Waiting
+from mnemon.adapters.sql.waiting import Waiting
 from mnemon.domain.items import Trait
 from mnemon.errors import Conflict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from mnemon.adapters.sql.connection import Connection
     from mnemon.adapters.sql.sealing import Sealing
-    from mnemon.adapters.sqlite.connections import Connection
     from mnemon.domain.memories import Event, Link
     from mnemon.domain.messages import Role
     from mnemon.ports.store import IndexEntry
@@ -39,7 +38,7 @@ CLOSE_ITEM = (
 
 _REVIEWED = " UNION ALL ".join(
     f"SELECT r.version, r.content FROM {table} AS r CROSS JOIN items AS i"
-    f" ON i.owner_id = r.owner_id AND i.item = r.item AND i.traits & {int(Trait.REVIEWED)}"
+    f" ON i.owner_id = r.owner_id AND i.item = r.item AND i.traits & {int(Trait.REVIEWED)} <> 0"
     " WHERE r.owner_id = ?1 AND r.id = ?2"
     for table in ("memories", "versions", "messages", "message_versions")
 )
@@ -49,9 +48,8 @@ class Changes(Waiting):
     """What every change of an owner's records needs; memories and messages build on it."""
 
     def __init__(self, connection: Connection, sealing: Sealing, owner: OwnerRow) -> None:
-        """Take the writing connection, with its transaction begun."""
-        number = owner.number or _new_owner(connection, sealing.owner_id, owner.key_version)
-        super().__init__(connection, sealing, number)
+        """Take the writing connection, with the owner's row locked."""
+        super().__init__(connection, sealing, owner.number)
         self._changed = owner.revision + 1
         self._next_item = owner.next_item
         self._next_session = owner.next_session
@@ -108,7 +106,8 @@ class Changes(Waiting):
         with self._change():
             self._is_changed |= bool(
                 self._connection.run(
-                    "UPDATE owners SET profile = ?1 WHERE owner_id = ?2 AND profile IS NOT ?1",
+                    "UPDATE owners SET profile = ?1"
+                    " WHERE owner_id = ?2 AND profile IS DISTINCT FROM ?1",
                     (name, self._owner),
                 )
             )
@@ -145,7 +144,7 @@ class Changes(Waiting):
         was_broken, self._is_broken = self._is_broken, True
         try:
             yield
-        except apsw.ConstraintError as error:
+        except ConstraintBroken as error:
             raise Conflict(
                 "the id, key, external id or place in the session is taken already"
             ) from error
@@ -163,9 +162,9 @@ class Changes(Waiting):
         self._connection.run_many(
             INSERT_PASSAGE,
             [
-                row
+                (*row, self._connection.vector(vector))
                 for n, _, e in numbered
-                for row in passage_rows(self._sealing, owner, n, e, dimension)
+                for *row, vector in passage_rows(self._sealing, owner, n, e, dimension)
             ],
         )
         terms = [row for n, _, e in numbered for row in term_rows(self._sealing, owner, n, e)]
@@ -203,8 +202,3 @@ class Changes(Waiting):
                 )
             self._sessions[name] = number
         return self._sessions[name]
-
-
-def _new_owner(connection: Connection, owner_id: str, key_version: int) -> int:
-    connection.run("INSERT INTO owners (name, key_version) VALUES (?, ?)", (owner_id, key_version))
-    return connection.last_row()

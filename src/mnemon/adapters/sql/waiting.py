@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import apsw
-
+from mnemon.adapters.sql.connection import NO_LIMIT
+from mnemon.adapters.sql.message_reads import OPEN_OF
+from mnemon.adapters.sql.reads import ALL_MEMORIES, Records
 from mnemon.adapters.sql.values import find_ids, instant_or_none, micros
 from mnemon.adapters.sql.work import PARKED, WAITS, progress_of
-from mnemon.adapters.sqlite.message_reads import OPEN_OF
-from mnemon.adapters.sqlite.reads import ALL_MEMORIES, Records
 from mnemon.domain.work import Backlog, Work
 
 if TYPE_CHECKING:
@@ -60,7 +59,6 @@ _UNMARKED = (
     f"{ALL_MEMORIES} WHERE m.owner_id = ?1 AND m.state = 'active' AND m.marks & ?2 <> ?2"
     " AND m.kind IN (SELECT value FROM carray(?3)) ORDER BY m.created_at, m.id"
 )
-_NO_LIMIT = -1
 
 
 class Waiting(Records):
@@ -75,14 +73,15 @@ class Waiting(Records):
         packed = find_ids(ids)
         if not packed:
             return 0
-        (most,) = self._connection.row(_ATTEMPTS, (apsw.carray(packed), self._owner)) or (None,)
+        values = (self._connection.many(packed), self._owner)
+        (most,) = self._connection.row(_ATTEMPTS, values) or (None,)
         return most or 0
 
     def unsummarised(
         self, limit: int | None = None, *, session_id: str | None = None
     ) -> list[Message]:
         """See the port."""
-        most = _NO_LIMIT if limit is None else limit
+        most = NO_LIMIT if limit is None else limit
         if session_id is not None:
             values = (self._owner, self.session_number(session_id), most)
             return self._messages(self._connection.rows(_UNSUMMARISED_OF_SESSION, values))
@@ -103,7 +102,7 @@ class Waiting(Records):
         """See the port."""
         if not kinds:
             return []
-        values = (self._owner, int(mark), apsw.carray(tuple(kinds)))
+        values = (self._owner, int(mark), self._connection.many(tuple(kinds)))
         return self._memories(self._connection.rows(_UNMARKED, values))
 
     def progress(self, session_id: str) -> Progress:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-import apsw
-
+from mnemon.adapters.sql.connection import NO_LIMIT
 from mnemon.adapters.sql.rows import message_of, open_name
 from mnemon.adapters.sql.values import (
     NEVER,
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
+    from mnemon.adapters.sql.connection import Connection, Row
     from mnemon.adapters.sql.sealing import Sealing
-    from mnemon.adapters.sqlite.connections import Connection, Row
 
 _SAID = (
     "SELECT m.id, {v}.version, m.sequence, m.external_id, {v}.at, {v}.content, s.name,"
@@ -42,7 +41,6 @@ OPEN_OF = _SAID.replace("{v}", "m")
 """Gives messages in their newest version, from a source that names them `m`."""
 
 _OPEN = OPEN_OF.format(source="messages AS m") + "{where} AND m.valid_to IS NULL"
-_NO_LIMIT = -1
 
 
 class MessageRecords:
@@ -76,7 +74,7 @@ class MessageRecords:
         where, order, values = self._conversation(session_id, after)
         if as_of is not None:
             return self._said_by(as_of, "messages AS m", where, values)[:limit]
-        most = _NO_LIMIT if limit is None else limit
+        most = NO_LIMIT if limit is None else limit
         statement = f"{_OPEN.format(where=where)} ORDER BY {order} LIMIT ?"
         return self._messages(self._connection.rows(statement, [*values, most]))
 
@@ -97,7 +95,7 @@ class MessageRecords:
         packed = find_ids(ids)
         if not packed:
             return []
-        rows = self._every_version(_PICKED, "", [apsw.carray(packed), self._owner])
+        rows = self._every_version(_PICKED, "", [self._connection.many(packed), self._owner])
         newest = {row[0]: row[1] for row in rows}
         first = {row[0]: row for row in reversed(rows)}.values()
         said = {m.id: replace(m, version=newest[pack_id(m.id)]) for m in self._messages(first)}
@@ -108,7 +106,7 @@ class MessageRecords:
         packed = find_ids(ids)
         if not packed:
             return {}
-        rows = self._every_version(_PICKED, "", [apsw.carray(packed), self._owner])
+        rows = self._every_version(_PICKED, "", [self._connection.many(packed), self._owner])
         found: dict[str, list[Wording]] = {}
         for message, row in zip(self._messages(rows), rows, strict=True):
             wording = Wording(message, instant(row[10]), instant_or_none(row[11]))
@@ -129,7 +127,7 @@ class MessageRecords:
         """Return messages in the order they were stored."""
         if not ids:
             return []
-        values = [apsw.carray(tuple(ids)), self._owner]
+        values = [self._connection.many(tuple(ids)), self._owner]
         if as_of is not None:
             return self._said_by(as_of, _PICKED, "", values)
         picked = _SAID.format(v="m", source=_PICKED) + " WHERE m.valid_to IS NULL"
@@ -172,7 +170,7 @@ class MessageRecords:
             "SELECT m.external_digest FROM carray(?) AS w CROSS JOIN messages AS m"
             " ON m.owner_id = ? AND m.session = ? AND m.external_digest = w.value",
             (
-                apsw.carray(tuple(digests)),
+                self._connection.many(tuple(digests)),
                 self._owner,
                 self.session_number(session_id),
             ),

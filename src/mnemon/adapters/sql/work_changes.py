@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import apsw
-
+from mnemon.adapters.sql.changes import Changes
 from mnemon.adapters.sql.values import find_ids, micros, micros_or_none
 from mnemon.adapters.sql.work import PARKED, WAITS
-from mnemon.adapters.sqlite.changes import Changes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,14 +15,15 @@ if TYPE_CHECKING:
     from mnemon.domain.work import Mark, Progress
     from mnemon.ports.work import Claim
 
+HOLDS = "SELECT 1 FROM claims WHERE owner_id = ? AND work = ? AND token = ?"
 _MESSAGES = " WHERE owner_id = ?1 AND id IN (SELECT value FROM carray(?2)) AND valid_to IS NULL"
 _AWAIT = f"UPDATE messages SET marks = {WAITS}, learned_at = NULL{_MESSAGES} AND marks = 0"
 _LEARNED = (
     f"UPDATE messages SET marks = 0, attempts = 0, retry_at = NULL, learned_at = ?3{_MESSAGES}"
 )
 _POSTPONE = (
-    f"UPDATE messages SET marks = iif(?3 IS NULL, {PARKED}, {WAITS}), attempts = attempts + 1,"
-    f" retry_at = ?3{_MESSAGES} AND marks <> 0"
+    f"UPDATE messages SET marks = CASE WHEN ?3 IS NULL THEN {PARKED} ELSE {WAITS} END,"
+    f" attempts = attempts + 1, retry_at = ?3{_MESSAGES} AND marks <> 0"
 )
 _SUMMARISED = f"UPDATE messages SET summarised_at = ?3{_MESSAGES}"
 _MEMORIES = " WHERE owner_id = ?1 AND id IN (SELECT value FROM carray(?2))"
@@ -36,12 +35,9 @@ class WorkChanges(Changes):
     """The ways to say what was done."""
 
     def holds(self, claim: Claim) -> bool:
-        """See the port. Who writes has the whole file: nobody takes a claim until the commit."""
+        """See the port. Nobody else takes the claim until the commit."""
         return claim.owner_id == self.owner_id and bool(
-            self._connection.row(
-                "SELECT 1 FROM claims WHERE owner_id = ? AND work = ? AND token = ?",
-                (self._owner, claim.work.value, claim.token),
-            )
+            self._connection.row(HOLDS, (self._owner, claim.work.value, claim.token))
         )
 
     def await_learning(self, ids: Sequence[str]) -> None:
@@ -89,5 +85,5 @@ class WorkChanges(Changes):
         if not packed:
             return
         with self._change():
-            named = (self._owner, apsw.carray(packed), *values)
+            named = (self._owner, self._connection.many(packed), *values)
             self._is_changed |= bool(self._connection.run(statement, named))

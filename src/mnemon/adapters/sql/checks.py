@@ -146,7 +146,7 @@ _BASE_MEMORY = (
         "SELECT NULL FROM base_memories AS x WHERE owner_id = ?1 AND ("
         "(SELECT count(*) FROM base_memories AS y WHERE y.owner_id = x.owner_id"
         " AND y.version BETWEEN 1 AND x.version) <> x.version"
-        " OR x.valid_to IS NOT (SELECT y.valid_from FROM base_memories AS y"
+        " OR x.valid_to IS DISTINCT FROM (SELECT y.valid_from FROM base_memories AS y"
         " WHERE y.owner_id = x.owner_id AND y.version = x.version + 1))",
     ),
 )
@@ -173,7 +173,7 @@ def _item_facts(table: str, facts: str, join: str = "") -> tuple[Check, Check]:
     of_record = facts.replace(", role)", ", i.role)")
     find = (
         f"SELECT r.id {rows} CROSS JOIN items AS i ON i.owner_id = r.owner_id AND i.item = r.item"
-        f" WHERE r.owner_id = ?1 AND ({facts_of_item}) IS NOT {of_record}"
+        f" WHERE r.owner_id = ?1 AND ({facts_of_item}) IS DISTINCT FROM {of_record}"
     )
     mend = (
         f"UPDATE items SET {_FACTS} = (SELECT {facts.strip('()')} {rows}"
@@ -307,8 +307,8 @@ _WORK = (
         f" OR (marks <> {WAITS} AND retry_at IS NOT NULL) OR (marks = {PARKED} AND attempts = 0)",
         "id",
         # In doubt it waits again, since otherwise it might never be learned from.
-        f"UPDATE messages SET marks = iif(marks = 0, 0, {WAITS}), attempts = 0, retry_at = NULL,"
-        " learned_at = iif(marks = 0, learned_at, NULL)",
+        f"UPDATE messages SET marks = CASE marks WHEN 0 THEN 0 ELSE {WAITS} END, attempts = 0,"
+        " retry_at = NULL, learned_at = CASE marks WHEN 0 THEN learned_at END",
         "what is said of whether it was learned from does not fit together",
     ),
     _amiss(

@@ -1,23 +1,22 @@
-"""What the search index is made from, read from a SQLite file."""
+"""What the search index is made from, read from tables."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import apsw
 import numpy as np
 
+from mnemon.adapters.sql.owner_row import stored_dimension
+from mnemon.adapters.sql.rows import DORMANT_STATES
 from mnemon.adapters.sql.values import NEVER, find_ids, unpack_id
-from mnemon.adapters.sqlite.owner_row import stored_dimension
-from mnemon.adapters.sqlite.schema import DORMANT_STATES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from mnemon.adapters.sql.connection import Connection
     from mnemon.adapters.sql.sealing import Sealing
-    from mnemon.adapters.sqlite.connections import Connection
 
     Row = tuple[Any, ...]
 
@@ -36,7 +35,10 @@ _USES = " UNION ALL ".join(
     f" m.updated_at, {is_dormant}"
     f" FROM memories AS m INDEXED BY memories_changed CROSS JOIN {table} AS r"
     " ON r.owner_id = m.owner_id AND r.id = m.id WHERE m.owner_id = ?1 AND m.changed > ?2"
-    for table, is_dormant in (("memories", f"m.state IN ({DORMANT_STATES})"), ("versions", "0"))
+    for table, is_dormant in (
+        ("memories", f"CASE WHEN m.state IN ({DORMANT_STATES}) THEN 1 ELSE 0 END"),
+        ("versions", "0"),
+    )
 )
 _TEXTS = " UNION ALL ".join(
     f"SELECT r.item, r.id, r.version, r.key, r.content FROM carray(?1) AS w CROSS JOIN {table} AS r"
@@ -98,7 +100,7 @@ class Tables:
 
     def postings(self, terms: Sequence[str], first: int) -> list[Row]:
         """See `IndexSource`."""
-        sealed = apsw.carray(tuple(self._sealing.term(term) for term in terms))
+        sealed = self._connection.many(tuple(self._sealing.term(term) for term in terms))
         return self._connection.rows(_POSTINGS, (sealed, self._owner, first))
 
     def texts(
@@ -106,7 +108,7 @@ class Tables:
     ) -> list[tuple[int, tuple[str, ...]]]:
         """See `IndexSource`."""
         wanted = frozenset(items.tolist())
-        ids = apsw.carray(tuple(record.tobytes() for record in records))
+        ids = self._connection.many(tuple(record.tobytes() for record in records))
         rows = [
             row for row in self._connection.rows(_TEXTS, (ids, self._owner)) if row[0] in wanted
         ]
@@ -132,7 +134,7 @@ class Tables:
         packed = find_ids(list(dict.fromkeys(record_ids)))
         if not packed:
             return []
-        rows = self._connection.rows(_ITEMS_OF, (apsw.carray(packed), self._owner))
+        rows = self._connection.rows(_ITEMS_OF, (self._connection.many(packed), self._owner))
         return sorted(((unpack_id(id_), item) for id_, item in rows), key=lambda pair: pair[1])
 
     def items_tagged(self, tag: str) -> NDArray[np.int64]:

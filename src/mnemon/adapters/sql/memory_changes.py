@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mnemon.adapters.sql.changes import Changes
 from mnemon.adapters.sql.entries import ItemFacts, begun, facts_of_memory
 from mnemon.adapters.sql.rows import MEMORY_COLUMNS, memory_row
 from mnemon.adapters.sql.values import pack_id
-from mnemon.adapters.sqlite.changes import Changes
 from mnemon.domain.memories import State
 from mnemon.errors import Conflict, NotFound
 
@@ -113,7 +113,7 @@ class MemoryChanges(Changes):
             "UPDATE items SET (kind, session, role, at, valid_to, expires_at, compressed)"
             " = (?4, ?5, ?6, ?7, ?8, ?9, ?10), changed = ?3 WHERE owner_id = ?1 AND item = ?2"
             " AND (kind, session, role, at, valid_to, expires_at, compressed)"
-            " IS NOT (?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+            " IS DISTINCT FROM (?4, ?5, ?6, ?7, ?8, ?9, ?10)",
             (self._owner, item, self._changed, *seen),
         )
         return facts

@@ -1,0 +1,286 @@
+"""A store in tables: what SQLite and PostgreSQL have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from mnemon.adapters.sql.cache import IndexCache
+from mnemon.adapters.sql.claims import SqlClaims
+from mnemon.adapters.sql.erasing import OwnerErasing, refuse_erased
+from mnemon.adapters.sql.index import OwnerIndex, Stamp, empty_index
+from mnemon.adapters.sql.indexing import Tables
+from mnemon.adapters.sql.jobs import SqlJobs
+from mnemon.adapters.sql.mending import Mending
+from mnemon.adapters.sql.owner_row import OwnerRow
+from mnemon.adapters.sql.resealing import Resealer
+from mnemon.adapters.sql.sealing import Sealing
+from mnemon.adapters.sql.search import Search
+from mnemon.adapters.sql.usage import SqlUsage
+from mnemon.adapters.sql.values import find_id, micros
+from mnemon.adapters.sql.verifying import Examining
+from mnemon.adapters.sql.waiting import Waiting
+from mnemon.adapters.sql.writes import Writer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from mnemon.adapters.sql.connection import Connection, Connections
+    from mnemon.domain.items import Span, Trait
+    from mnemon.domain.recall import Scope
+    from mnemon.ports.cipher import Cipher
+    from mnemon.ports.jobs import Jobs
+    from mnemon.ports.store import (
+        IndexEntry,
+        Items,
+        Postings,
+        Similarities,
+        Snapshot,
+        Transaction,
+        Uses,
+    )
+    from mnemon.ports.usage import Usage
+    from mnemon.ports.work import Claims
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+NAMES = "SELECT name FROM owners"
+
+
+class Searching:
+    """The searching half of a snapshot: finds the index at first need, and asks it."""
+
+    def __init__(self, counter: int, find: Callable[[], Search]) -> None:
+        """Take the counter the snapshot stands at, and a way to the index."""
+        self._counter = counter
+        self._find = find
+        self._found: Search | None = None
+
+    @property
+    def counter(self) -> int:
+        """See the port."""
+        return self._counter
+
+    @property
+    def _search(self) -> Search:
+        if self._found is None:
+            self._found = self._find()
+        return self._found
+
+    def nearest(self, vector: NDArray[np.int8], limit: int, scope: Scope) -> Integers:
+        """See the port."""
+        return self._search.nearest(vector, limit, scope)
+
+    def similarities(self, vector: NDArray[np.int8], numbers: Integers) -> Similarities:
+        """See the port."""
+        return self._search.similarities(vector, numbers)
+
+    def centroid(self, scope: Scope) -> Floats | None:
+        """See the port."""
+        return self._search.centroid(scope)
+
+    def postings(self, terms: Sequence[str], scope: Scope) -> Postings:
+        """See the port."""
+        return self._search.postings(terms, scope)
+
+    def containing(self, words: Sequence[str], scope: Scope) -> tuple[Integers, Integers]:
+        """See the port."""
+        return self._search.containing(words, scope)
+
+    def items(self, numbers: Integers) -> Items:
+        """See the port."""
+        return self._search.items(numbers)
+
+    def uses(self, numbers: Integers) -> Uses:
+        """See the port."""
+        return self._search.uses(numbers)
+
+    def numbers(self, record_ids: Sequence[str], scope: Scope) -> Integers:
+        """See the port."""
+        return self._search.numbers(record_ids, scope)
+
+    def marked(self, traits: Trait, scope: Scope) -> Integers:
+        """See the port."""
+        return self._search.marked(traits, scope)
+
+    def within(self, scope: Scope) -> Integers:
+        """See the port."""
+        return self._search.within(scope)
+
+    def neighbours(self, numbers: Integers, step: Literal[-1, 1], scope: Scope) -> Integers:
+        """See the port."""
+        return self._search.neighbours(numbers, step, scope)
+
+    def passages(self, numbers: Integers) -> list[list[tuple[Span, int]]]:
+        """See the port."""
+        return self._search.passages(numbers)
+
+
+class SqlSnapshot(Searching, Waiting):
+    """A `Snapshot` of a store in tables."""
+
+    def __init__(
+        self, connection: Connection, sealing: Sealing, owner: OwnerRow, find: Callable[[], Search]
+    ) -> None:
+        """Take a connection within a read transaction."""
+        Searching.__init__(self, owner.counter, find)
+        Waiting.__init__(self, connection, sealing, owner.number)
+
+
+class SqlTransaction(Searching, Writer):
+    """A `Transaction` of a store in tables. Its searches answer from the state at its begin."""
+
+    def __init__(
+        self, connection: Connection, sealing: Sealing, owner: OwnerRow, find: Callable[[], Search]
+    ) -> None:
+        """Take the writing connection, with its transaction begun."""
+        Searching.__init__(self, owner.counter, find)
+        Writer.__init__(self, connection, sealing, owner)
+
+
+class SqlStore(OwnerErasing, Examining, Mending):
+    """The half of a `Store` that does not depend on which database it is in."""
+
+    _connections: Connections
+
+    def __init__(self, connections: Connections, cipher: Cipher, index_cache_bytes: int) -> None:
+        """Take connections to tables that are ready."""
+        self._connections = connections
+        self._cipher = cipher
+        self._indexes = IndexCache(index_cache_bytes)
+        self._jobs = SqlJobs(connections)
+        self._claims = SqlClaims(connections)
+        self._usage = SqlUsage(connections)
+
+    @abstractmethod
+    def settle(self) -> bool:
+        """See the port."""
+
+    @property
+    def jobs(self) -> Jobs:
+        """See the port."""
+        return self._jobs
+
+    @property
+    def claims(self) -> Claims:
+        """See the port."""
+        return self._claims
+
+    @property
+    def usage(self) -> Usage:
+        """See the port."""
+        return self._usage
+
+    @property
+    def cipher(self) -> Cipher:
+        """What the store is sealed with."""
+        return self._cipher
+
+    @contextmanager
+    def read(self, owner_id: str) -> Iterator[Snapshot]:
+        """See the port."""
+        with self._connections.reading(owner_id) as connection:
+            owner = connection.owner(owner_id)
+            sealing = self._sealing(owner_id, owner)
+            yield SqlSnapshot(
+                connection, sealing, owner, lambda: self._search(connection, sealing, owner)
+            )
+
+    @contextmanager
+    def write(self, owner_id: str) -> Iterator[Transaction]:
+        """See the port."""
+        with self._connections.writing(owner_id) as connection, ExitStack() as readers:
+            before, owner = self._locked(connection, owner_id)
+            sealing = self._sealing(owner_id, owner)
+
+            def search_at_begin() -> Search:
+                # While nobody else writes for the owner, every new reader sees the state at the
+                # begin.
+                reader = readers.enter_context(self._connections.reading(owner_id))
+                reader.owner(owner_id)
+                return self._search(reader, sealing, before)
+
+            transaction = SqlTransaction(connection, sealing, owner, search_at_begin)
+            yield transaction
+            transaction.finish()
+
+    def _locked(self, connection: Connection, owner_id: str) -> tuple[OwnerRow, OwnerRow]:
+        """Return an owner's row as it was, and, made if need be, as it is; it is locked."""
+        owner = connection.owner(owner_id, lock=True)
+        if owner.number:
+            return owner, owner
+        refuse_erased(connection, self._cipher, owner_id)
+        made = connection.new_owner(owner_id, self._cipher.version(owner_id))
+        refuse_erased(connection, self._cipher, owner_id)  # who was faster may have erased them
+        return (made if made.counter else owner), made
+
+    def key_version(self, owner_id: str) -> int:
+        """See `Resealing`."""
+        with self._connections.reading(owner_id) as connection:
+            return connection.owner(owner_id).key_version
+
+    def reseal(
+        self, owner_id: str, version: int, entry: Callable[[str, str | None], IndexEntry]
+    ) -> None:
+        """See `Resealing`."""
+        with self._connections.writing(owner_id) as connection:
+            owner = connection.owner(owner_id, lock=True)
+            if not owner.number or owner.key_version >= version:
+                return
+            later = replace(owner, key_version=version)
+            sealings = self._sealing(owner_id, owner), self._sealing(owner_id, later)
+            Resealer(connection, owner.number, sealings).turn(entry)
+            connection.run(
+                "UPDATE owners SET key_version = ? WHERE owner_id = ?", (version, owner.number)
+            )
+            connection.run("COMMIT")
+        self.settle()
+
+    def _sealing(self, owner_id: str, owner: OwnerRow) -> Sealing:
+        return Sealing(self._cipher.of(owner_id, owner.key_version), owner_id)
+
+    def _search(self, connection: Connection, sealing: Sealing, owner: OwnerRow) -> Search:
+        tables = Tables(connection, sealing, owner.number)
+        return Search(self._index(owner, tables), tables)
+
+    def _index(self, owner: OwnerRow, tables: Tables) -> OwnerIndex:
+        if not owner.number:
+            return empty_index(0)
+        stamp = Stamp(owner.generation, owner.revision, owner.counter, owner.next_item)
+        return self._indexes.get(owner.number, stamp, tables)
+
+    def touch(self, owner_id: str, accessed: Mapping[str, tuple[int, datetime]]) -> None:
+        """See the port."""
+        found = ((find_id(id_), *access) for id_, access in accessed.items())
+        rows = [(count, micros(at), id_) for id_, count, at in found if id_]
+        if not rows:
+            return
+        with self._connections.writing(owner_id) as connection:
+            owner = connection.owner(owner_id, lock=True)
+            connection.run_many(
+                "UPDATE memories SET access_count = access_count + ?1,"
+                " accessed_at = max(coalesce(accessed_at, ?2), ?2), changed = ?3"
+                " WHERE owner_id = ?4 AND id = ?5",
+                [(count, at, owner.revision + 1, owner.number, id_) for count, at, id_ in rows],
+            )
+            connection.run(
+                "UPDATE owners SET revision = revision + 1 WHERE owner_id = ?", (owner.number,)
+            )
+            connection.run("COMMIT")
+
+    def profile(self, owner_id: str, default: str) -> str:
+        """See the port."""
+        with self._connections.reading(owner_id) as connection:
+            return connection.owner(owner_id).profile or default
+
+    def owners(self) -> list[str]:
+        """See the port."""
+        with self._connections.reading() as connection:
+            return sorted(name for (name,) in connection.rows(NAMES))
