@@ -26,7 +26,14 @@ import mnemon
 # No test reads or writes what is the user's own: configuration, stores, and above all keys.
 _HOME = tempfile.mkdtemp(prefix="mnemon-tests-")
 atexit.register(shutil.rmtree, _HOME, ignore_errors=True)
-for _variable in ("HOME", "USERPROFILE", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "LOCALAPPDATA"):
+for _variable in (
+    "HOME",
+    "USERPROFILE",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+    "LOCALAPPDATA",
+):
     os.environ[_variable] = _HOME
 for _variable in [name for name in os.environ if name.startswith("MNEMON_KEY")]:
     del os.environ[_variable]
@@ -35,6 +42,11 @@ for _variable in [name for name in os.environ if name.startswith("MNEMON_KEY")]:
 # Taken out of the environment, where it would be taken for a setting.
 _BESIDE_THE_REPOSITORY = Path(__file__).parents[2] / "shared" / "vectors"
 _GOLDEN = Path(os.environ.pop("MNEMON_GOLDEN", _BESIDE_THE_REPOSITORY))
+
+# A server of PostgreSQL, of which the tests may make what they like; without, they start one.
+# Renamed, as it would be taken for a setting.
+if "MNEMON_TEST_POSTGRES" in os.environ:
+    os.environ["TEST_POSTGRES_OF_MNEMON"] = os.environ.pop("MNEMON_TEST_POSTGRES")
 
 # A deadline or a "too slow" verdict measures the machine, not the code.
 settings.register_profile(
@@ -89,3 +101,11 @@ def golden() -> Callable[[str], dict[str, Any]]:
 def pytest_report_header() -> str:
     """Say which Mnemon is tested: the wheel under build/, or the sources."""
     return f"mnemon: {Path(mnemon.__file__).parent}"
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> str:
+    """Return the URL of a server of PostgreSQL, as a superuser of it."""
+    from postgres import on_server
+
+    return on_server()

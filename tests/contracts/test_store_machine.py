@@ -1,4 +1,4 @@
-"""SQLite against the in-memory reference, step by step; see `mnemon.testing.store_machine`."""
+"""SQLite and PostgreSQL against the in-memory reference, step by step; see `mnemon.testing.store_machine`."""
 
 import shutil
 import tempfile
@@ -8,9 +8,11 @@ import pytest
 from hypothesis import settings
 
 from mnemon.adapters.crypto.plain import PlainCipher
+from mnemon.adapters.postgres.store import PostgresStore
 from mnemon.adapters.sqlite.store import SqliteStore
 from mnemon.ports.store import Store
 from mnemon.testing.store_machine import StoreMachine
+from postgres import emptied, on_server
 
 
 class SqliteMachine(StoreMachine):
@@ -36,3 +38,16 @@ class LongSqliteMachine(SqliteMachine):
 
 TestLongSqliteMachine = pytest.mark.soak(pytest.mark.timeout(0)(LongSqliteMachine.TestCase))
 TestLongSqliteMachine.settings = settings(max_examples=1_500, stateful_step_count=50)
+
+
+class PostgresMachine(StoreMachine):
+    def __init__(self) -> None:
+        emptied(on_server(), "machine")
+        super().__init__()
+
+    def open_store(self) -> Store:
+        return PostgresStore.open(on_server(), cipher=PlainCipher(), schema="machine")
+
+
+TestPostgresMachine = PostgresMachine.TestCase
+TestPostgresMachine.settings = settings(max_examples=25, stateful_step_count=25)

@@ -13,6 +13,7 @@ from mnemon.adapters.inmemory.store import InMemoryStore
 from mnemon.adapters.sqlite.store import SqliteStore
 from mnemon.ports.store import Store
 from mnemon.testing.store_contract import StoreContract
+from postgres import fresh
 
 
 class TestInMemoryStore(StoreContract):
@@ -39,3 +40,24 @@ class TestEncryptedSqliteStore(StoreContract):
         store = SqliteStore.open(tmp_path / "memory.db", cipher=KeyRingCiphers(ring))
         yield store
         store.close()
+
+
+class TestPostgresStore(StoreContract):
+    @pytest.fixture
+    def fresh_store(self, postgres_url: str) -> Iterator[Store]:
+        with fresh(postgres_url, "plain", PlainCipher()) as store:
+            yield store
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for the key ring of a store that is emptied for each test, and keeps its keys."""
+    return tmp_path_factory.mktemp("keys")
+
+
+class TestEncryptedPostgresStore(StoreContract):
+    @pytest.fixture
+    def fresh_store(self, postgres_url: str, keys: Path) -> Iterator[Store]:
+        ring = KeyRing(keys / "key.ring", KeyFile(keys / "key"))
+        with fresh(postgres_url, "sealed", KeyRingCiphers(ring)) as store:
+            yield store

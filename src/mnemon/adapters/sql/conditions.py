@@ -25,7 +25,7 @@ class Conditions(MessageRecords):
 
     def vitals(self, *, states: frozenset[State]) -> Vitals:
         """See the port."""
-        statement = _VITALS.format(states=", ".join("?" * len(states)))
+        statement = _VITALS.format(states=", ".join("?" * len(states)) or "NULL")
         values = (self._owner, *sorted(state.value for state in states))
         rows = self._connection.rows(statement, values)
         return vitals_of([(item, unpack_id(id_), *rest) for id_, item, *rest in rows])

@@ -45,6 +45,7 @@ class OwnerErasing:
     def erase(self, owner_id: str, at: datetime) -> bool:
         """See the port."""
         with self._connections.writing(owner_id) as connection:
+            self._hold(connection, owner_id)
             was_there = erase_rows(connection, owner_id)
             connection.run(
                 "INSERT INTO tombstones (digest, erased_at) VALUES (?, ?) ON CONFLICT DO NOTHING",
@@ -56,6 +57,9 @@ class OwnerErasing:
         if isinstance(self._cipher, KeyChanging):
             self._cipher.erase(owner_id)
         return was_there
+
+    def _hold(self, connection: Connection, owner_id: str) -> None:
+        """Keep others from writing for an owner, also one who is not there yet."""
 
     def is_erased(self, owner_id: str) -> bool:
         """See the port."""
@@ -98,7 +102,7 @@ def erase_rows(connection: Connection, owner_id: str) -> bool:
         return False
     for table in (*OWNED, "owners"):
         connection.run(f"DELETE FROM {table} WHERE owner_id = ?", (owner.number,))
-    return True
+    return owner.counter > 0
 
 
 def _by_name() -> Iterable[str]:

@@ -259,7 +259,7 @@ def _held(version: Version, at: datetime) -> bool:
 
 
 def _marks(values: Iterable[object]) -> str:
-    return ", ".join("?" for _ in values)
+    return ", ".join("?" for _ in values) or "NULL"
 
 
 def _summed(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 NAMES = "SELECT name FROM owners"
+HAS_VECTORS = "SELECT 1 FROM passages WHERE vector IS NOT NULL LIMIT 1"
 
 
 class Searching:

@@ -6,7 +6,7 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mnemon.adapters.sql.store import SqlStore
+from mnemon.adapters.sql.store import HAS_VECTORS, SqlStore
 from mnemon.adapters.sqlite.backups import BackingUp
 from mnemon.adapters.sqlite.checking import FileChecking
 from mnemon.adapters.sqlite.connections import Connection, Connections
@@ -138,7 +138,7 @@ def _refuse_other_vectors(connection: Connection, given: tuple[str, int]) -> Non
 
 
 def _has_vectors(connection: Connection) -> bool:
-    return bool(connection.row("SELECT 1 FROM passages WHERE vector IS NOT NULL LIMIT 1"))
+    return bool(connection.row(HAS_VECTORS))
 
 
 def _log_emptied(connection: Connection) -> bool:

@@ -1,0 +1,344 @@
+"""Connections to one database, lent from pools, and errors translated."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from time import monotonic
+from typing import TYPE_CHECKING, Any, cast
+
+import psycopg
+from psycopg import errors, sql
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
+
+from mnemon.adapters.postgres.schema import APPLICATION, owner_number
+from mnemon.adapters.postgres.values import Vector, VectorForm, adapt
+from mnemon.adapters.postgres.words import in_words
+from mnemon.adapters.sql.connection import ConstraintBroken
+from mnemon.adapters.sql.owner_row import OWNER_COLUMNS, OwnerRow
+from mnemon.errors import (
+    Conflict,
+    InvalidInput,
+    MnemonError,
+    StoreDamaged,
+    StoreReadOnly,
+    StoreUnavailable,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from mnemon.adapters.sql.connection import Row
+
+Raw = psycopg.Connection[Any]
+
+_OWNER = f"SELECT name, {OWNER_COLUMNS} FROM owners WHERE owner_id = $1"
+_NEW_OWNER = (
+    "INSERT INTO owners (owner_id, name, key_version, generation)"
+    # Later than of whoever had the number before: what is derived from their rows is not ours.
+    " VALUES ($1, $2, $3, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)"
+    " ON CONFLICT DO NOTHING"
+)
+
+_DAMAGED = (errors.ProgrammingError, errors.DataCorrupted, errors.IndexCorrupted)
+_PROBLEMS: tuple[tuple[tuple[type[psycopg.Error], ...], str], ...] = (
+    ((errors.LockNotAvailable, errors.DeadlockDetected), "is locked by another writer"),
+    ((errors.QueryCanceled,), "has cancelled a statement that took too long"),
+    ((errors.DiskFull,), "has no room left on its disk"),
+    ((errors.TooManyConnections,), "has no connection left to give"),
+    ((errors.OperationalError, errors.InterfaceError), "can't be reached"),
+)
+
+_IDLE_TRANSACTION_S = 600
+"""For how long a transaction may stand idle, as a verification does while it computes (a guess)."""
+
+_IDLE_CONNECTION_S = 300
+"""After how long a connection that nobody used is closed (a guess)."""
+
+_abandoned: list[ConnectionPool[Raw]] = []
+"""What a forked child got from its parent: to close it there would end the parent's sessions."""
+
+
+def translated(error: psycopg.Error, place: str, waited_s: float = 0.0) -> MnemonError:
+    """Return what an error of PostgreSQL means to a caller."""
+    if isinstance(error, errors.InFailedSqlTransaction):
+        return Conflict("an error within the transaction has undone all of it")
+    if isinstance(error, (errors.ReadOnlySqlTransaction, errors.InsufficientPrivilege)):
+        return StoreReadOnly(place, _said(error))
+    if isinstance(error, _DAMAGED):
+        return StoreDamaged(f"{place} is damaged, or not a store of Mnemon: {_said(error)}")
+    for kinds, problem in _PROBLEMS:
+        if isinstance(error, kinds):
+            return StoreUnavailable(f"{place} {problem}", waited_s)
+    return StoreUnavailable(f"{place}: {type(error).__name__}: {_said(error)}", waited_s)
+
+
+def _said(error: psycopg.Error) -> str:
+    """Return the first line of what the server says: what follows may quote values."""
+    return error.diag.message_primary or str(error).partition("\n")[0]
+
+
+class Connection:
+    """One connection, within a transaction of one owner. A thread at a time."""
+
+    __slots__ = ("_cursor", "_place", "_raw")
+
+    def __init__(self, raw: Raw, place: str) -> None:
+        """Take a connection of psycopg, and how the database is called in messages."""
+        self._raw = raw
+        self._place = place
+        self._cursor = psycopg.RawCursor(raw)
+
+    def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
+        """See the shared protocol."""
+        try:
+            return self._execute(statement, values).fetchall()
+        except psycopg.Error as error:
+            raise translated(error, self._place) from error
+
+    def row(self, statement: str, values: Sequence[Any] = ()) -> Row | None:
+        """See the shared protocol."""
+        try:
+            return cast("Row | None", self._execute(statement, values).fetchone())
+        except psycopg.Error as error:
+            raise translated(error, self._place) from error
+
+    def run(self, statement: str, values: Sequence[Any] = ()) -> int:
+        """See the shared protocol."""
+        try:
+            return self._execute(statement, values).rowcount
+        except errors.UniqueViolation as error:
+            raise ConstraintBroken from error
+        except psycopg.Error as error:
+            raise translated(error, self._place) from error
+
+    def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+        """See the shared protocol."""
+        try:
+            self._cursor.executemany(in_words(statement), rows)
+        except errors.UniqueViolation as error:
+            raise ConstraintBroken from error
+        except psycopg.Error as error:
+            raise translated(error, self._place) from error
+
+    def _execute(self, statement: str, values: Sequence[Any]) -> psycopg.RawCursor[Any]:
+        return self._cursor.execute(in_words(statement), values, binary=True)
+
+    def many(self, values: Sequence[bytes] | Sequence[str]) -> Any:
+        """See the shared protocol."""
+        return list(values)
+
+    def many_numbers(self, values: Sequence[int]) -> Any:
+        """See the shared protocol."""
+        return list(values)
+
+    def vector(self, stored: Any) -> Any:
+        """See the shared protocol."""
+        return None if stored is None else Vector(stored)
+
+    def owner(self, owner_id: str, *, lock: bool = False) -> OwnerRow:
+        """See the shared protocol."""
+        number = owner_number(owner_id)
+        started = monotonic()
+        try:
+            row = self._execute(_OWNER + (" FOR UPDATE" if lock else ""), (number,)).fetchone()
+        except psycopg.Error as error:
+            raise translated(error, self._place, monotonic() - started) from error
+        if row is None:
+            return OwnerRow()
+        if row[0] != owner_id:
+            raise InvalidInput("owner", "another owner's id has the same number: choose another")
+        return OwnerRow(*row[1:])
+
+    def new_owner(self, owner_id: str, key_version: int) -> OwnerRow:
+        """See the shared protocol."""
+        self.run(_NEW_OWNER, (owner_number(owner_id), owner_id, key_version))
+        # Whoever was faster has committed by now, and may have been erased again since.
+        found = self.owner(owner_id, lock=True)
+        return found if found.number else self.new_owner(owner_id, key_version)
+
+    def begin(self, how: str, owner_id: str | None) -> None:
+        """Begin a transaction that sees an owner's rows, and no others.
+
+        Raises:
+            psycopg.OperationalError: The connection is lost; nothing was done.
+        """
+        whose = "" if owner_id is None else str(owner_number(owner_id))
+        # Two statements in one, which only the simple protocol takes: without values.
+        self._cursor.execute(
+            f"BEGIN {how}; SET LOCAL mnemon.owner = '{whose}'".encode(), prepare=False
+        )
+
+    def see(self, number: int) -> None:
+        """See the rows of the owner of a number in this transaction, and no others."""
+        self.row("SELECT set_config('mnemon.owner', ?, true)", (str(number),))
+
+    def roll_back(self) -> None:
+        """End the transaction, if one is open, and undo it."""
+        if self._raw.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+            # The error that led here says more than the one from here would.
+            with suppress(psycopg.Error):
+                self._cursor.execute("ROLLBACK", prepare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How a database is reached.
+
+    Attributes:
+        conninfo: Where it is, as libpq takes it.
+        place: How it is called in messages, without a password.
+        schema: In which schema of it the tables are.
+        form: How vectors stand in it.
+        is_application: Whether the session's role is to become the application's.
+        timeout_s: For how long to wait for locks, and for a connection.
+        statement_timeout_s: After how long a statement is given up; 0: never.
+    """
+
+    conninfo: str
+    place: str
+    schema: str
+    form: VectorForm
+    is_application: bool
+    timeout_s: float
+    statement_timeout_s: float
+
+    @property
+    def statement_ms(self) -> int:
+        """The same in milliseconds, as PostgreSQL takes it."""
+        return round(self.statement_timeout_s * 1000)
+
+    def configure(self, raw: Raw) -> None:
+        """Make a new connection ready."""
+        settings = [
+            sql.SQL("SET search_path = {}, public").format(sql.Identifier(self.schema)),
+            sql.SQL("SET lock_timeout = {}").format(round(self.timeout_s * 1000)),
+            sql.SQL("SET statement_timeout = {}").format(self.statement_ms),
+            sql.SQL("SET idle_in_transaction_session_timeout = {}").format(
+                _IDLE_TRANSACTION_S * 1000
+            ),
+        ]
+        if self.is_application:
+            settings.append(sql.SQL("SET ROLE {}").format(sql.Identifier(APPLICATION)))
+        raw.execute(sql.SQL("; ").join(settings))
+        found = raw.execute("SELECT to_regtype(%s)::oid", (self.form.type_name,)).fetchone()
+        adapt(raw, self.form, found[0] if found else 0)
+
+
+_READING = "ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_WRITING = "ISOLATION LEVEL READ COMMITTED READ WRITE"
+
+
+class Connections:
+    """Lends connections of two pools, for reading and for writing.
+
+    Who writes may borrow one for reading too; nobody who reads waits for one for writing
+    because of that, so that both can't wait for each other.
+
+    After a fork, the child opens connections of its own at the next use, and leaves its
+    parent's alone. Forking while a transaction is open is not supported.
+    """
+
+    def __init__(self, access: Access, readers: int, writers: int) -> None:
+        """Take how the database is reached, and how many connections there may be at most."""
+        self.access = access
+        self._sizes = (readers, writers)
+        self._closed = False
+        self._reset()
+
+    def _reset(self) -> None:
+        self._process = os.getpid()
+        self._readers, self._writers = (self._pool(size) for size in self._sizes)
+
+    def _pool(self, size: int) -> ConnectionPool[Raw]:
+        return ConnectionPool(
+            self.access.conninfo,
+            kwargs={"autocommit": True},
+            min_size=0,
+            max_size=size,
+            open=False,
+            configure=self.access.configure,
+            timeout=self.access.timeout_s,
+            max_idle=_IDLE_CONNECTION_S,
+            num_workers=1,
+        )
+
+    @contextmanager
+    def reading(self, owner_id: str | None = None) -> Iterator[Connection]:
+        """See the shared protocol."""
+        self._check_process()
+        with self._lent(self._readers, _READING, owner_id) as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self, owner_id: str | None = None) -> Iterator[Connection]:
+        """See the shared protocol."""
+        self._check_process()
+        with self._lent(self._writers, _WRITING, owner_id) as connection:
+            yield connection
+
+    @contextmanager
+    def idle(self) -> Iterator[Connection]:
+        """Lend a connection without a transaction, for what can't be done within one."""
+        self._check_process()
+        raw = self._borrowed(self._writers, monotonic())
+        try:
+            yield Connection(raw, self.access.place)
+        finally:
+            self._writers.putconn(raw)
+
+    @contextmanager
+    def _lent(
+        self, pool: ConnectionPool[Raw], how: str, owner_id: str | None
+    ) -> Iterator[Connection]:
+        raw, connection = self._begun(pool, how, owner_id)
+        try:
+            yield connection
+        finally:
+            connection.roll_back()
+            pool.putconn(raw)
+
+    def _begun(
+        self, pool: ConnectionPool[Raw], how: str, owner_id: str | None
+    ) -> tuple[Raw, Connection]:
+        """Return a connection with a transaction begun; those that are lost are let go."""
+        started = monotonic()
+        while True:
+            raw = self._borrowed(pool, started)
+            connection = Connection(raw, self.access.place)
+            try:
+                connection.begin(how, owner_id)
+            except psycopg.Error as error:
+                pool.putconn(raw)
+                waited_s = monotonic() - started
+                if not raw.closed or waited_s > self.access.timeout_s:
+                    raise translated(error, self.access.place, waited_s) from error
+            else:
+                return raw, connection
+
+    def _borrowed(self, pool: ConnectionPool[Raw], started: float) -> Raw:
+        if self._closed:
+            raise StoreUnavailable(f"the store is closed: {self.access.place}")
+        try:
+            pool.open()
+            return pool.getconn(max(0.0, started + self.access.timeout_s - monotonic()))
+        except PoolClosed as error:
+            raise StoreUnavailable(f"the store is closed: {self.access.place}") from error
+        except PoolTimeout as error:
+            raise StoreUnavailable(
+                f"{self.access.place} can't be reached, or all connections to it are in use",
+                monotonic() - started,
+            ) from error
+
+    def close(self) -> None:
+        """Close what is open: at once or, while lent, when given back."""
+        self._check_process()
+        self._closed = True
+        for pool in (self._readers, self._writers):
+            pool.close()
+
+    def _check_process(self) -> None:
+        if self._process != os.getpid():
+            _abandoned.extend((self._readers, self._writers))
+            self._reset()

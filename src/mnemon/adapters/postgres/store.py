@@ -1,0 +1,163 @@
+"""The store in one PostgreSQL database."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mnemon.adapters.postgres.connections import Access, Connections
+from mnemon.adapters.postgres.opening import (
+    may_become_application,
+    place_of,
+    prepare,
+    probe,
+    session,
+)
+from mnemon.adapters.postgres.schema import BOUND, SCHEMA
+from mnemon.adapters.sql.store import HAS_VECTORS, SqlStore
+from mnemon.errors import WrongEmbeddingModel
+from mnemon.ports.store import StoreMeta
+from mnemon.ports.verifying import Finding
+
+if TYPE_CHECKING:
+    from mnemon.adapters.sql import connection as shared
+    from mnemon.ports.cipher import Cipher, Ciphers
+
+_MEBIBYTE = 1024 * 1024
+_SET_FACT = (
+    "INSERT INTO meta (name, value) VALUES (?, ?)"
+    " ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+)
+_LOCK_FACTS = "SELECT 1 FROM meta WHERE name = 'schema' FOR UPDATE"
+
+
+class PostgresStore(SqlStore):
+    """A `Store` in one schema of a PostgreSQL database."""
+
+    _connections: Connections
+
+    def __init__(self, connections: Connections, cipher: Cipher, index_cache_bytes: int) -> None:
+        """Take connections to a schema that is ready; see `open`."""
+        super().__init__(connections, cipher, index_cache_bytes)
+
+    @classmethod
+    def open(  # noqa: PLR0913 - settings, each by its name
+        cls,
+        url: str,
+        *,
+        cipher: Ciphers,
+        analyser: int = 1,
+        schema: str = "mnemon",
+        busy_timeout_s: float = 5.0,
+        statement_timeout_s: float = 60.0,
+        connections: int = 8,
+        partitions: int = 0,
+        index_cache_bytes: int = 256 * _MEBIBYTE,
+    ) -> PostgresStore:
+        """Open a database, making the tables in it where there are none.
+
+        Args:
+            url: Where it is, as libpq takes it.
+            cipher: Gives the cipher it was made with, or is to be.
+            analyser: Version of the text analysis, kept in a new store.
+            schema: In which schema of it the tables are.
+            busy_timeout_s: For how long to wait for another writer, or for a connection.
+            statement_timeout_s: After how long a statement is given up; 0: never.
+            connections: How many at most, to read; and as many again to write.
+            partitions: Into how many parts by owner the tables of a new store are parted; 0: none.
+            index_cache_bytes: How much memory the search indexes of all owners may take.
+
+        Raises:
+            InvalidConfiguration: The URL is none, or the database does not keep owners apart.
+            StoreUnavailable: It can't be reached, or must be brought up to date first.
+            StoreReadOnly: There is no store in it, and none may be made.
+            StoreDamaged: It is not a store of Mnemon.
+            StoreTooNew: A newer Mnemon has written it.
+            KeyUnavailable: Its key is missing, or another.
+        """
+        place = place_of(url, schema, busy_timeout_s)
+        form, known = prepare(place, ciphers=cipher, analyser=analyser, partitions=partitions)
+        with session(place) as raw:
+            is_application = may_become_application(raw)
+        access = Access(
+            conninfo=place.conninfo,
+            place=place.name,
+            schema=schema,
+            form=form,
+            is_application=is_application,
+            timeout_s=busy_timeout_s,
+            statement_timeout_s=statement_timeout_s,
+        )
+        probe(access)
+        return cls(Connections(access, connections, connections), known, index_cache_bytes)
+
+    @property
+    def meta(self) -> StoreMeta:
+        """See the port."""
+        with self._connections.reading() as connection:
+            facts: dict[str, str] = dict(connection.rows("SELECT name, value FROM meta"))
+        dimension = facts.get("dimension")
+        return StoreMeta(
+            schema=SCHEMA,
+            embedder=facts.get("embedder"),
+            dimension=None if dimension is None else int(dimension),
+            cipher=facts["cipher"],
+            analyser=int(facts["analyser"]),
+        )
+
+    def adopt_embedder(self, name: str, dimension: int) -> None:
+        """See the port."""
+        meta = self.meta
+        if (meta.embedder, meta.dimension) == (name, dimension):
+            return
+        with self._connections.writing() as connection:
+            connection.row(_LOCK_FACTS)
+            facts: dict[str, str] = dict(connection.rows("SELECT name, value FROM meta"))
+            stored = (facts.get("embedder"), facts.get("dimension"))
+            if stored not in ((None, None), (name, str(dimension))) and connection.row(HAS_VECTORS):
+                raise WrongEmbeddingModel(
+                    f"{stored[0]} ({stored[1]} dimensions)", f"{name} ({dimension} dimensions)"
+                )
+            connection.run_many(_SET_FACT, [("embedder", name), ("dimension", str(dimension))])
+            connection.run("COMMIT")
+
+    def settle(self) -> bool:
+        """See the port: lets the server reuse where removed rows stood.
+
+        What it keeps besides, its log and copies of it, is the server's own affair.
+        """
+        with self._connections.idle() as connection:
+            connection.run("SET statement_timeout = 0")
+            try:
+                connection.run(f"VACUUM {', '.join(BOUND)}")
+            finally:
+                connection.run(f"SET statement_timeout = {self._connections.access.statement_ms}")
+        return True
+
+    def check_file(self) -> list[Finding]:
+        """See `Verifiable`: rows that are nobody's; the server's own files are the server's."""
+        return [
+            Finding("orphan", None, None, f"rows of {table} that are nobody's")
+            for table in dict.fromkeys(table for table, _ in self._nobodys())
+        ]
+
+    def repair_file(self) -> None:
+        """See `Verifiable`."""
+        for table, number in self._nobodys():
+            with self._connections.writing() as connection:
+                connection.see(number)
+                connection.run(f"DELETE FROM {table} WHERE owner_id = ?", (number,))
+                connection.run("COMMIT")
+
+    def _nobodys(self) -> list[tuple[str, int]]:
+        with self._connections.reading() as connection:
+            rows = connection.rows("SELECT table_name, number FROM nobodys_rows()")
+        return [(table, number) for table, number in rows]
+
+    def _hold(self, connection: shared.Connection, owner_id: str) -> None:
+        if not connection.owner(owner_id, lock=True).number:
+            connection.new_owner(owner_id, 0)
+
+    def close(self) -> None:
+        """See the port."""
+        self._indexes.forget()
+        self._connections.close()

