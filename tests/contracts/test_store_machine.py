@@ -1,4 +1,4 @@
-"""SQLite and PostgreSQL against the in-memory reference, step by step; see `mnemon.testing.store_machine`."""
+"""The databases against the reference, step by step; see `mnemon.testing.store_machine`."""
 
 import shutil
 import tempfile

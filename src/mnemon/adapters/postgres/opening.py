@@ -172,7 +172,7 @@ def _made(
 
 
 def _entry(schema: str, statement: str) -> sql.Composed:
-    return sql.SQL(statement).format(schema=sql.Identifier(schema))  # type: ignore[arg-type]
+    return sql.SQL(statement).format(schema=sql.Identifier(schema))
 
 
 def _refuse_to_make(place: Place, error: psycopg.Error) -> NoReturn:

@@ -22,7 +22,8 @@ _LEARNED = (
     f"UPDATE messages SET marks = 0, attempts = 0, retry_at = NULL, learned_at = ?3{_MESSAGES}"
 )
 _POSTPONE = (
-    f"UPDATE messages SET marks = CASE WHEN CAST(?3 AS BIGINT) IS NULL THEN {PARKED} ELSE {WAITS} END,"
+    "UPDATE messages SET"
+    f" marks = CASE WHEN CAST(?3 AS BIGINT) IS NULL THEN {PARKED} ELSE {WAITS} END,"
     f" attempts = attempts + 1, retry_at = ?3{_MESSAGES} AND marks <> 0"
 )
 _SUMMARISED = f"UPDATE messages SET summarised_at = ?3{_MESSAGES}"
