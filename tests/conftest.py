@@ -43,11 +43,6 @@ for _variable in [name for name in os.environ if name.startswith("MNEMON_KEY")]:
 _BESIDE_THE_REPOSITORY = Path(__file__).parents[2] / "shared" / "vectors"
 _GOLDEN = Path(os.environ.pop("MNEMON_GOLDEN", _BESIDE_THE_REPOSITORY))
 
-# A server of PostgreSQL, of which the tests may make what they like; without, they start one.
-# Renamed, as it would be taken for a setting.
-if "MNEMON_TEST_POSTGRES" in os.environ:
-    os.environ["TEST_POSTGRES_OF_MNEMON"] = os.environ.pop("MNEMON_TEST_POSTGRES")
-
 # A deadline or a "too slow" verdict measures the machine, not the code.
 settings.register_profile(
     "default",

@@ -13,8 +13,8 @@ from mnemon.adapters.postgres.schema import BOUND
 from mnemon.adapters.postgres.store import PostgresStore
 from mnemon.ports.cipher import Ciphers
 
-GIVEN = "TEST_POSTGRES_OF_MNEMON"
-"""Names a server of which the tests may make what they like: MNEMON_TEST_POSTGRES, renamed."""
+GIVEN = "MNEMON_TEST_POSTGRES"
+"""The environment variable that names a server of which the tests may make what they like."""
 
 _FASTER = ("fsync = off", "synchronous_commit = off", "full_page_writes = off")
 """What is lost when the machine is switched off in a test does not matter."""
@@ -49,6 +49,14 @@ def emptied(url: str, schema: str) -> None:
         for table in (*BOUND, *_OTHERS):
             connection.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(table)))
         connection.execute("DELETE FROM meta WHERE name IN ('embedder', 'dimension')")
+
+
+def dropped(url: str, schema: str) -> None:
+    """Remove a store with its tables."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(
+            sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(schema))
+        )
 
 
 @contextmanager

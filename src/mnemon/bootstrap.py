@@ -52,6 +52,9 @@ IN_MEMORY = ":memory:"
 KEY = "MNEMON_KEY"
 """The environment variable that holds the master key, or `passphrase:` and one."""
 
+_POSTGRES = ("postgresql", "postgres")
+"""The schemes that libpq takes."""
+
 _BYTES_PER_MB = 1 << 20
 
 
@@ -162,15 +165,31 @@ def open_store(url: str, settings: Settings, ciphers: Ciphers | None = None) -> 
 
         return InMemoryStore()
     scheme, separator, rest = url.partition("://")
+    if separator and scheme in _POSTGRES:
+        return _open_postgres(url, settings, ciphers)
     if separator and scheme != "sqlite":
         raise InvalidConfiguration(
-            "store", f"there is no store for {scheme}://; give a file's path"
+            "store", f"there is no store for {scheme}://; give a file's path or postgresql://…"
         )
     from mnemon.adapters.sqlite.store import SqliteStore
 
     path = file_path(rest if separator else url, "store")
     return SqliteStore.open(
         path,
+        cipher=ciphers or open_ciphers(settings),
+        busy_timeout_s=settings.busy_timeout_s,
+        index_cache_bytes=settings.index_cache_mb * _BYTES_PER_MB,
+    )
+
+
+def _open_postgres(url: str, settings: Settings, ciphers: Ciphers | None) -> Store:
+    from mnemon.adapters.clients.wire import need
+
+    need("psycopg", "store", extra="postgres")
+    from mnemon.adapters.postgres.store import PostgresStore
+
+    return PostgresStore.open(
+        url,
         cipher=ciphers or open_ciphers(settings),
         busy_timeout_s=settings.busy_timeout_s,
         index_cache_bytes=settings.index_cache_mb * _BYTES_PER_MB,
@@ -258,7 +277,8 @@ def _store_path(url: str) -> Path:
     """Return the file that a URL or path names."""
     scheme, separator, rest = url.partition("://")
     if url == IN_MEMORY or (separator and scheme != "sqlite"):
-        raise InvalidConfiguration("store", f"there is no file for {url}; give a file's path")
+        shown = f"{scheme}://…" if separator else url  # the rest may hold a password
+        raise InvalidConfiguration("store", f"there is no file for {shown}; give a file's path")
     return file_path(rest if separator else url, "store")
 
 

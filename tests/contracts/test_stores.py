@@ -13,7 +13,7 @@ from mnemon.adapters.inmemory.store import InMemoryStore
 from mnemon.adapters.sqlite.store import SqliteStore
 from mnemon.ports.store import Store
 from mnemon.testing.store_contract import StoreContract
-from postgres import fresh
+from postgres import dropped, fresh
 
 
 class TestInMemoryStore(StoreContract):
@@ -50,8 +50,9 @@ class TestPostgresStore(StoreContract):
 
 
 @pytest.fixture(scope="module")
-def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def keys(tmp_path_factory: pytest.TempPathFactory, postgres_url: str) -> Path:
     """A folder for the key ring of a store that is emptied for each test, and keeps its keys."""
+    dropped(postgres_url, "sealed")
     return tmp_path_factory.mktemp("keys")
 
 

@@ -44,14 +44,14 @@ _UNHELPFUL: Final = 501  # "not implemented" will not be otherwise the next time
 _REDIRECT: Final = range(300, 400)
 
 
-def need(module: str, setting: str) -> None:
-    """Check that a service's client is installed.
+def need(module: str, setting: str, *, extra: str | None = None) -> None:
+    """Check that a service's client is installed; the extra is called as it is, or otherwise.
 
     Raises:
         InvalidConfiguration: It is not; the message names the extra that brings it.
     """
     if find_spec(module) is None:
-        problem = f"{module!r} needs its client: pip install 'mnemon[{module}]'"
+        problem = f"{module!r} needs its client: pip install 'mnemon[{extra or module}]'"
         raise InvalidConfiguration(setting, problem)
 
 

@@ -153,7 +153,6 @@ def _made(
             raw.execute(
                 sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(place.schema))
             )
-            raw.execute(_entry(place.schema, "GRANT USAGE ON SCHEMA {schema} TO PUBLIC"))
             cipher = ciphers.new()
             form = HIDDEN if cipher.store_id else PLAIN
             raw.execute(first(form, partitions).encode())
@@ -169,10 +168,6 @@ def _made(
         }
         raw.cursor().executemany("INSERT INTO meta VALUES (%s, %s)", [*facts.items()])
     return form, cipher
-
-
-def _entry(schema: str, statement: str) -> sql.Composed:
-    return sql.SQL(statement).format(schema=sql.Identifier(schema))
 
 
 def _refuse_to_make(place: Place, error: psycopg.Error) -> NoReturn:

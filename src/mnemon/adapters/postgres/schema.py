@@ -375,6 +375,12 @@ DO $$ BEGIN
 END $$;
 """
 
+_IN_SCHEMA = """
+DO $$ BEGIN
+  EXECUTE format('{what} ON SCHEMA %I {whom}', current_schema());
+END $$;
+"""
+
 _POLICY = """
 ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;
 ALTER TABLE {table} FORCE ROW LEVEL SECURITY;
@@ -431,6 +437,10 @@ def _around(partitions: int) -> str:
         for n in range(partitions)
     ]
     parts += [_ROLE.format(role=role) for role in (APPLICATION, MAINTENANCE)]
+    parts += [
+        _IN_SCHEMA.format(what="GRANT USAGE", whom=f"TO {APPLICATION}"),
+        _IN_SCHEMA.format(what="GRANT USAGE, CREATE", whom=f"TO {MAINTENANCE}"),
+    ]
     parts += [_JOIN, *(_POLICY.format(table=table) for table in (*BOUND, "probe"))]
     parts += [_seen(table) for table in BOUND]
     parts.append(
@@ -439,7 +449,9 @@ def _around(partitions: int) -> str:
         f"GRANT MAINTAIN ON {', '.join(BOUND)} TO {APPLICATION};"
         f"GRANT SELECT ON probe TO {APPLICATION};"
     )
-    return "\n".join([*parts, *(_function(*each) for each in _FUNCTIONS.items())])
+    parts += [_function(*each) for each in _FUNCTIONS.items()]
+    parts.append(_IN_SCHEMA.format(what="REVOKE CREATE", whom=f"FROM {MAINTENANCE}"))
+    return "\n".join(parts)
 
 
 def _seen(table: str) -> str:

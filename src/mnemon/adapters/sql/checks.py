@@ -157,12 +157,12 @@ _SPOKEN = (
 )
 _FACTS = "(record_id, kind, session, sequence, speaker, role, at, valid_from, valid_to, expires_at)"
 _MEMORY = (
-    "(r.id, r.kind, r.session, 0, NULL, "
+    "(r.id, r.kind, r.session, 0, CAST(NULL AS BIGINT), "
     f"{_ROLE}, coalesce(r.happened_at, r.created_at), r.valid_from, r.valid_to, r.expires_at)"
 )
 _SAID = (
     "(r.id, NULL, m.session, m.sequence, r.speaker, "
-    f"coalesce({_SPOKEN}, role), r.at, r.valid_from, r.valid_to, NULL)"
+    f"coalesce({_SPOKEN}, role), r.at, r.valid_from, r.valid_to, CAST(NULL AS BIGINT))"
 )
 _OF_MESSAGE = " JOIN messages AS m ON m.owner_id = r.owner_id AND m.id = r.id"
 
@@ -176,7 +176,7 @@ def _item_facts(table: str, facts: str, join: str = "") -> tuple[Check, Check]:
         f" WHERE r.owner_id = ?1 AND ({facts_of_item}) IS DISTINCT FROM {of_record}"
     )
     mend = (
-        f"UPDATE items SET {_FACTS} = (SELECT {facts.strip('()')} {rows}"
+        f"UPDATE items SET {_FACTS} = (SELECT {facts[1:-1]} {rows}"
         " WHERE r.owner_id = items.owner_id AND r.item = items.item)"
         f" WHERE owner_id = ?1 AND item IN (SELECT r.item {rows} WHERE r.owner_id = ?1)"
     )

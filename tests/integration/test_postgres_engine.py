@@ -1,0 +1,43 @@
+"""The library in front of a PostgreSQL database."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from mnemon import Mnemon
+from mnemon.bootstrap import reset_store
+from mnemon.config import Settings
+from mnemon.errors import InvalidConfiguration
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from postgres import dropped
+
+SCHEMA = "mnemon"
+
+
+@pytest.fixture
+def url(postgres_url: str) -> Iterator[str]:
+    dropped(postgres_url, SCHEMA)
+    yield postgres_url
+    dropped(postgres_url, SCHEMA)
+
+
+def opened(url: str) -> Mnemon:
+    return Mnemon.open(url, embedder=HashingEmbedder(), tokens=WordCounter())
+
+
+def test_what_is_remembered_is_recalled_by_another_process_of_the_same_url(url: str) -> None:
+    with opened(url) as memory:
+        memory.owner("alice").remember("My sister lives in Lisbon.")
+        memory.owner("bob").remember("My brother lives in Porto.")
+    with opened(url) as memory:
+        found = memory.owner("alice").recall("Where does my sister live?")
+        assert [each.record.content for each in found.memories] == ["My sister lives in Lisbon."]
+        assert memory.owner("bob").recall("sister Lisbon").memories != found.memories
+
+
+def test_a_store_in_a_database_is_no_file_and_its_password_is_not_told(url: str) -> None:
+    assert url
+    named = "postgresql://me:secret@localhost/db"
+    with pytest.raises(InvalidConfiguration) as refused:
+        reset_store(Settings(store=named))
+    assert "secret" not in str(refused.value)

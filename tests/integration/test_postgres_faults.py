@@ -1,0 +1,154 @@
+"""PostgreSQL with a lock, a lost connection or a server that is gone in the way."""
+
+import os
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from mnemon.adapters.crypto.plain import PlainCipher
+from mnemon.adapters.postgres.store import PostgresStore
+from mnemon.errors import StoreUnavailable
+from mnemon.testing.builders import DIMENSION, memory, record_id, short_entry
+from mnemon.testing.store_records import listed, remember
+from postgres import emptied, fresh
+
+SCHEMA = "faults"
+_NAME = "mnemon_test_faults"
+
+
+@pytest.fixture
+def url(postgres_url: str) -> str:
+    return make_conninfo(postgres_url, application_name=_NAME)
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[PostgresStore]:
+    with fresh(url, SCHEMA, PlainCipher()) as opened:
+        opened.adopt_embedder("builders", DIMENSION)
+        remember(opened, memory(1))
+        yield opened
+
+
+def cut_all(url: str) -> None:
+    """Let the server end all connections of the store."""
+    with psycopg.connect(make_conninfo(url, application_name="cutter"), autocommit=True) as raw:
+        raw.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+            " WHERE application_name = %s",
+            (_NAME,),
+        )
+
+
+def test_connections_that_were_lost_while_idle_are_made_anew(
+    store: PostgresStore, url: str
+) -> None:
+    for number in (2, 3):
+        cut_all(url)
+        remember(store, memory(number))
+        cut_all(url)
+        with store.read("alice") as snapshot:
+            assert record_id(number) in listed(snapshot)
+
+
+def test_a_connection_lost_in_a_transaction_keeps_nothing_of_it(
+    store: PostgresStore, url: str
+) -> None:
+    def write() -> None:
+        with store.write("alice") as tx:
+            tx.insert([(memory(2), short_entry("x"))])
+            cut_all(url)
+            tx.insert([(memory(3), short_entry("x"))])
+
+    with pytest.raises(StoreUnavailable, match="can't be reached"):
+        write()
+    with store.read("alice") as snapshot:
+        assert listed(snapshot) == [record_id(1)]
+
+
+def test_a_connection_lost_before_the_commit_keeps_nothing(store: PostgresStore, url: str) -> None:
+    def write() -> None:
+        with store.write("alice") as tx:
+            tx.insert([(memory(2), short_entry("x"))])
+            cut_all(url)
+
+    with pytest.raises(StoreUnavailable):
+        write()
+    with store.read("alice") as snapshot:
+        assert listed(snapshot) == [record_id(1)]
+    remember(store, memory(2))
+
+
+def test_waiting_for_another_writer_has_a_bound_and_is_told(url: str) -> None:
+    emptied(url, SCHEMA)
+    first, second = (
+        PostgresStore.open(url, cipher=PlainCipher(), schema=SCHEMA, busy_timeout_s=0.2)
+        for _ in range(2)
+    )
+    try:
+        first.adopt_embedder("builders", DIMENSION)
+        remember(first, memory(1))
+        with first.write("alice"):
+            with pytest.raises(StoreUnavailable, match="locked") as refused, second.write("alice"):
+                pass
+            assert 0.2 <= refused.value.waited_s < 5
+            remember(second, memory(1, owner_id="bob"), owner_id="bob")
+    finally:
+        first.close()
+        second.close()
+
+
+def test_first_writers_of_an_owner_wait_for_each_other(store: PostgresStore) -> None:
+    def write(number: int) -> None:
+        with store.write("carol") as tx:
+            time.sleep(0.05)
+            tx.insert([(memory(number, owner_id="carol"), short_entry("x"))])
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, range(1, 5)))
+    with store.read("carol") as snapshot:
+        assert (snapshot.counter, len(listed(snapshot))) == (4, 4)
+
+
+def test_all_connections_in_use_is_told_and_waited_for(url: str) -> None:
+    emptied(url, SCHEMA)
+    store = PostgresStore.open(
+        url, cipher=PlainCipher(), schema=SCHEMA, busy_timeout_s=0.2, connections=1
+    )
+    try:
+        with store.read("alice"):
+            with pytest.raises(StoreUnavailable, match="in use") as refused, store.read("bob"):
+                pass
+            assert refused.value.waited_s >= 0.2
+        with store.read("bob") as snapshot:
+            assert snapshot.counter == 0
+    finally:
+        store.close()
+
+
+def test_a_server_that_is_not_there_is_told() -> None:
+    with pytest.raises(StoreUnavailable, match=r"127\.0\.0\.1:9/none can't be reached"):
+        PostgresStore.open(
+            "postgresql://me:secret@127.0.0.1:9/none", cipher=PlainCipher(), busy_timeout_s=1
+        )
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_forked_child_has_connections_of_its_own(store: PostgresStore) -> None:
+    with store.read("alice") as snapshot:
+        assert snapshot.counter == 1
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            remember(store, memory(2))
+            code = 0
+        finally:
+            os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+    with store.read("alice") as snapshot:
+        assert sorted(listed(snapshot)) == [record_id(1), record_id(2)]

@@ -1,0 +1,233 @@
+"""PostgreSQL keeps owners apart: by the role and the policies, whatever a statement forgets."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+import pytest
+
+from everything import do_everything
+from mnemon.adapters.crypto.plain import PlainCipher
+from mnemon.adapters.postgres.connections import Connection
+from mnemon.adapters.postgres.opening import place_of, session
+from mnemon.adapters.postgres.schema import APPLICATION, BOUND, MAINTENANCE, owner_number
+from mnemon.adapters.postgres.store import PostgresStore
+from mnemon.errors import (
+    InvalidConfiguration,
+    StoreReadOnly,
+    StoreTooNew,
+    StoreUnavailable,
+)
+from mnemon.testing.builders import DIMENSION, memory, record_id, short_entry
+from mnemon.testing.store_records import remember
+from postgres import fresh
+
+SCHEMA = "owners_apart"
+ALICE, BOB = owner_number("alice"), owner_number("bob")
+_LOGIN = "mnemon_test_login"
+
+
+@pytest.fixture
+def store(postgres_url: str) -> Iterator[PostgresStore]:
+    with fresh(postgres_url, SCHEMA, PlainCipher()) as opened:
+        opened.adopt_embedder("builders", DIMENSION)
+        do_everything(opened)
+        remember(opened, memory(1, "water", owner_id="bob"), owner_id="bob")
+        yield opened
+
+
+@contextmanager
+def as_superuser(url: str) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
+    with session(place_of(url, SCHEMA, 5)) as raw:
+        yield raw
+
+
+def numbers_in(connection: Connection, table: str) -> set[int]:
+    rows = connection.rows(f"SELECT owner_id FROM {table}")  # noqa: S608 - one of ours
+    return {number for (number,) in rows}
+
+
+def test_no_connection_of_the_store_is_a_superusers(store: PostgresStore) -> None:
+    for lend in (store._connections.reading, store._connections.writing):
+        with lend("alice") as connection:
+            who = connection.row(
+                "SELECT current_user, rolsuper, rolbypassrls FROM pg_roles"
+                " WHERE rolname = current_user"
+            )
+            assert who == (APPLICATION, False, False)
+
+
+@pytest.mark.parametrize("table", BOUND)
+def test_a_statement_without_a_condition_sees_one_owner(store: PostgresStore, table: str) -> None:
+    with store._connections.reading("alice") as connection:
+        seen = numbers_in(connection, table)
+    assert seen <= {ALICE}
+    # What "everything" leaves nothing in, as it was taken back or undone.
+    assert seen or table == "claims"
+
+
+@pytest.mark.parametrize("table", BOUND)
+def test_where_no_owner_is_named_nothing_is_seen(store: PostgresStore, table: str) -> None:
+    with store._connections.reading("alice") as connection:
+        numbers_in(connection, table)
+    with store._connections.reading() as connection:
+        assert numbers_in(connection, table) == set()
+
+
+def test_a_setting_does_not_outlive_its_transaction(store: PostgresStore) -> None:
+    with store._connections.reading("alice"):
+        pass
+    with store._connections.idle() as connection:
+        assert numbers_in(connection, "memories") == set()
+
+
+def test_what_is_not_the_owners_is_neither_changed_nor_removed(store: PostgresStore) -> None:
+    with store._connections.writing("alice") as connection:
+        assert connection.run("UPDATE memories SET strength = 0 WHERE owner_id = ?", (BOB,)) == 0
+        assert connection.run("DELETE FROM memories WHERE owner_id = ?", (BOB,)) == 0
+        assert connection.run("DELETE FROM memories WHERE owner_id <> ?", (ALICE,)) == 0
+
+
+def test_nothing_is_written_in_anothers_name(store: PostgresStore) -> None:
+    with store._connections.writing("alice") as connection, pytest.raises(StoreReadOnly):
+        connection.run("INSERT INTO tags VALUES (?, ?, ?)", (BOB, b"t", 1))
+    with store._connections.writing("alice") as connection, pytest.raises(StoreReadOnly):
+        connection.run("UPDATE tags SET owner_id = ?", (BOB,))
+
+
+def test_across_owners_only_what_functions_give_is_known(store: PostgresStore) -> None:
+    assert store.owners() == ["alice", "bob"]
+    with store._connections.reading() as connection:
+        assert numbers_in(connection, "owners") == set()
+
+
+def test_maintenance_sees_no_content(store: PostgresStore, postgres_url: str) -> None:
+    assert store.owners()
+    with as_superuser(postgres_url) as raw:
+        raw.execute(f"SET ROLE {MAINTENANCE}".encode())
+        assert len(raw.execute("SELECT name FROM owners").fetchall()) == 2
+        for forbidden in ("SELECT content FROM memories", "DELETE FROM owners"):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                raw.execute(forbidden.encode())
+
+
+def test_keywords_are_found_by_their_index_under_the_policy(
+    store: PostgresStore, postgres_url: str
+) -> None:
+    many = [(memory(n), short_entry(f"word{n % 50} tea")) for n in range(100, 600)]
+    with store.write("alice") as tx:
+        tx.insert(many)
+    with as_superuser(postgres_url) as raw:
+        raw.execute("ANALYZE terms")
+    statement = (
+        "EXPLAIN SELECT w.rowid - 1, t.item, t.part, t.tf FROM carray(?1) AS w CROSS JOIN terms"
+        " AS t ON t.owner_id = ?2 AND t.term = w.value AND t.item >= ?3"
+    )
+    with store._connections.reading("alice") as connection:
+        terms = connection.many([b"word7", b"word8"])
+        plan = "\n".join(line for (line,) in connection.rows(statement, (terms, ALICE, 1)))
+    assert "Seq Scan" not in plan
+    (condition,) = [line for line in plan.splitlines() if "Index Cond" in line]
+    assert "term = w.value" in condition
+
+
+def test_a_role_that_policies_do_not_bind_is_refused(
+    store: PostgresStore, postgres_url: str
+) -> None:
+    assert store.owners()
+    with as_superuser(postgres_url) as raw:
+        raw.execute(f"DROP ROLE IF EXISTS {_LOGIN}".encode())
+        raw.execute(f"CREATE ROLE {_LOGIN} LOGIN BYPASSRLS".encode())
+        raw.execute(f"GRANT {APPLICATION} TO {_LOGIN} WITH SET FALSE".encode())
+    with pytest.raises(InvalidConfiguration, match="bound by no row-level security"):
+        _opened(postgres_url, user=_LOGIN)
+
+
+def test_a_role_of_the_applications_group_is_enough(
+    store: PostgresStore, postgres_url: str
+) -> None:
+    assert store.owners()
+    with as_superuser(postgres_url) as raw:
+        raw.execute(f"DROP ROLE IF EXISTS {_LOGIN}".encode())
+        raw.execute(f"CREATE ROLE {_LOGIN} LOGIN IN ROLE {APPLICATION}".encode())
+    again = _opened(postgres_url, user=_LOGIN)
+    try:
+        with again.read("bob") as snapshot:
+            assert snapshot.memories([record_id(1)])
+        with again._connections.writing() as connection, pytest.raises(StoreReadOnly):
+            connection.run(f"SET LOCAL ROLE {MAINTENANCE}")
+    finally:
+        again.close()
+
+
+@pytest.mark.parametrize(
+    ("off", "on"),
+    [
+        ("ALTER TABLE {} DISABLE ROW LEVEL SECURITY", "ALTER TABLE {} ENABLE ROW LEVEL SECURITY"),
+        ("ALTER TABLE {} NO FORCE ROW LEVEL SECURITY", "ALTER TABLE {} FORCE ROW LEVEL SECURITY"),
+    ],
+)
+def test_a_table_without_the_policy_is_refused(
+    store: PostgresStore, postgres_url: str, off: str, on: str
+) -> None:
+    assert store.owners()
+    with as_superuser(postgres_url) as raw:
+        raw.execute(off.format("terms").encode())
+        try:
+            with pytest.raises(InvalidConfiguration, match="not forced on terms"):
+                _opened(postgres_url)
+        finally:
+            raw.execute(on.format("terms").encode())
+
+
+@pytest.mark.parametrize("hidden", ["-1", "-2"])
+def test_a_probe_that_is_not_seen_as_it_must_be_is_refused(
+    store: PostgresStore, postgres_url: str, hidden: str
+) -> None:
+    assert store.owners()
+    policy = "ALTER POLICY of_one_owner ON probe USING ({})"
+    kept = "owner_id = nullif(current_setting('mnemon.owner', true), '')::bigint"
+    with as_superuser(postgres_url) as raw:
+        raw.execute(policy.format(f"owner_id = {hidden}").encode())
+        try:
+            with pytest.raises(InvalidConfiguration, match="not seen by whose they are"):
+                _opened(postgres_url)
+        finally:
+            raw.execute(policy.format(kept).encode())
+
+
+@pytest.mark.parametrize(
+    ("schema", "error", "said"),
+    [("99", StoreTooNew, "upgrade Mnemon"), ("0", StoreUnavailable, "run `mnemon db upgrade`")],
+)
+def test_another_schema_is_refused(
+    store: PostgresStore, postgres_url: str, schema: str, error: type[Exception], said: str
+) -> None:
+    kept = str(store.meta.schema)
+    change = "UPDATE meta SET value = %s WHERE name = 'schema'"
+    with as_superuser(postgres_url) as raw:
+        raw.execute(change, (schema,))
+        try:
+            with pytest.raises(error, match=said):
+                _opened(postgres_url)
+        finally:
+            raw.execute(change, (kept,))
+
+
+def test_a_role_that_may_make_nothing_is_told_so(postgres_url: str) -> None:
+    with as_superuser(postgres_url) as raw:
+        raw.execute(f"DROP ROLE IF EXISTS {_LOGIN}".encode())
+        raw.execute(f"CREATE ROLE {_LOGIN} LOGIN".encode())
+    with pytest.raises(StoreReadOnly, match="may not make one"):
+        _opened(postgres_url, schema="not_there", user=_LOGIN)
+
+
+def test_a_url_that_is_none_is_refused_without_being_repeated() -> None:
+    with pytest.raises(InvalidConfiguration) as refused:
+        PostgresStore.open("postgresql://me:secret@host/x?nonsense=1", cipher=PlainCipher())
+    assert "secret" not in str(refused.value)
+
+
+def _opened(url: str, *, schema: str = SCHEMA, user: str | None = None) -> PostgresStore:
+    named = url if user is None else psycopg.conninfo.make_conninfo(url, user=user)
+    return PostgresStore.open(named, cipher=PlainCipher(), schema=schema)
