@@ -10,7 +10,7 @@ import psycopg
 from psycopg import sql
 
 from mnemon.adapters.postgres.schema import BOUND
-from mnemon.adapters.postgres.store import PostgresStore
+from mnemon.adapters.postgres.store import VECTORS_IN_MEMORY, PostgresStore
 from mnemon.ports.cipher import Ciphers
 
 GIVEN = "MNEMON_TEST_POSTGRES"
@@ -60,10 +60,14 @@ def dropped(url: str, schema: str) -> None:
 
 
 @contextmanager
-def fresh(url: str, schema: str, cipher: Ciphers) -> Iterator[PostgresStore]:
+def fresh(
+    url: str, schema: str, cipher: Ciphers, vectors_in_memory: int = VECTORS_IN_MEMORY
+) -> Iterator[PostgresStore]:
     """Give an empty store, whose tables are made where they are not there yet."""
     emptied(url, schema)
-    store = PostgresStore.open(url, cipher=cipher, schema=schema)
+    store = PostgresStore.open(
+        url, cipher=cipher, schema=schema, vectors_in_memory=vectors_in_memory
+    )
     try:
         yield store
     finally:

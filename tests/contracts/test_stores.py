@@ -12,7 +12,10 @@ from mnemon.adapters.crypto.xchacha import KeyRingCiphers
 from mnemon.adapters.inmemory.store import InMemoryStore
 from mnemon.adapters.sqlite.store import SqliteStore
 from mnemon.ports.store import Store
+from mnemon.testing.builders import DIMENSION
 from mnemon.testing.store_contract import StoreContract
+from mnemon.testing.store_scopes import ScopeContract
+from mnemon.testing.store_search import NearnessContract
 from postgres import dropped, fresh
 
 
@@ -61,4 +64,21 @@ class TestEncryptedPostgresStore(StoreContract):
     def fresh_store(self, postgres_url: str, keys: Path) -> Iterator[Store]:
         ring = KeyRing(keys / "key.ring", KeyFile(keys / "key"))
         with fresh(postgres_url, "sealed", KeyRingCiphers(ring)) as store:
+            yield store
+
+
+class TestPostgresStoreWithVectorsInTheDatabase(NearnessContract, ScopeContract):
+    @pytest.fixture
+    def store(self, postgres_url: str) -> Iterator[Store]:
+        with fresh(postgres_url, "plain", PlainCipher(), vectors_in_memory=0) as store:
+            store.adopt_embedder("builders", DIMENSION)
+            yield store
+
+
+class TestEncryptedPostgresStoreWithVectorsInTheDatabase(NearnessContract, ScopeContract):
+    @pytest.fixture
+    def store(self, postgres_url: str, keys: Path) -> Iterator[Store]:
+        ring = KeyRing(keys / "key.ring", KeyFile(keys / "key"))
+        with fresh(postgres_url, "sealed", KeyRingCiphers(ring), vectors_in_memory=0) as store:
+            store.adopt_embedder("builders", DIMENSION)
             yield store

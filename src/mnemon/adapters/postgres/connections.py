@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import chain
 from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,7 +15,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from mnemon.adapters.postgres.schema import APPLICATION, owner_number
 from mnemon.adapters.postgres.values import Vector, VectorForm, adapt
-from mnemon.adapters.postgres.words import in_words
+from mnemon.adapters.postgres.words import in_rows, in_words
 from mnemon.adapters.sql.connection import ConstraintBroken
 from mnemon.adapters.sql.owner_row import OWNER_COLUMNS, OwnerRow
 from mnemon.errors import (
@@ -49,6 +50,9 @@ _PROBLEMS: tuple[tuple[tuple[type[psycopg.Error], ...], str], ...] = (
     ((errors.TooManyConnections,), "has no connection left to give"),
     ((errors.OperationalError, errors.InterfaceError), "can't be reached"),
 )
+
+_ROWS_AT_ONCE = 50
+"""Rows that one statement stores, where there are so many: each statement has a price (a guess)."""
 
 _IDLE_TRANSACTION_S = 600
 """For how long a transaction may stand idle, as a verification does while it computes (a guess)."""
@@ -115,12 +119,29 @@ class Connection:
 
     def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         """See the shared protocol."""
+        left = list(rows)
         try:
-            self._cursor.executemany(in_words(statement), rows)
+            if len(left) >= _ROWS_AT_ONCE and in_rows(statement, _ROWS_AT_ONCE):
+                left = self._stored(statement, left)
+            if left:
+                self._cursor.executemany(in_words(statement), left)
         except errors.UniqueViolation as error:
             raise ConstraintBroken from error
         except psycopg.Error as error:
             raise translated(error, self._place) from error
+
+    def _stored(self, statement: str, rows: list[Sequence[Any]]) -> list[Sequence[Any]]:
+        """Store rows, many at once, and return those that are left over."""
+        words = in_rows(statement, _ROWS_AT_ONCE)
+        whole = len(rows) - len(rows) % _ROWS_AT_ONCE
+        self._cursor.executemany(
+            words or "",
+            (
+                tuple(chain.from_iterable(rows[start : start + _ROWS_AT_ONCE]))
+                for start in range(0, whole, _ROWS_AT_ONCE)
+            ),
+        )
+        return rows[whole:]
 
     def _execute(self, statement: str, values: Sequence[Any]) -> psycopg.RawCursor[Any]:
         return self._cursor.execute(in_words(statement), values, binary=True)

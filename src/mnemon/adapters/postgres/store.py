@@ -13,6 +13,7 @@ from mnemon.adapters.postgres.opening import (
     session,
 )
 from mnemon.adapters.postgres.schema import BOUND, SCHEMA
+from mnemon.adapters.postgres.search import DatabaseSearch, VectorTables
 from mnemon.adapters.sql.store import HAS_VECTORS, SqlStore
 from mnemon.errors import WrongEmbeddingModel
 from mnemon.ports.store import StoreMeta
@@ -20,9 +21,16 @@ from mnemon.ports.verifying import Finding
 
 if TYPE_CHECKING:
     from mnemon.adapters.sql import connection as shared
+    from mnemon.adapters.sql.owner_row import OwnerRow
+    from mnemon.adapters.sql.sealing import Sealing
+    from mnemon.adapters.sql.search import Search
     from mnemon.ports.cipher import Cipher, Ciphers
 
 _MEBIBYTE = 1024 * 1024
+
+VECTORS_IN_MEMORY = 20_000
+"""See docs/decisions/0030-postgresql-store.md."""
+
 _SET_FACT = (
     "INSERT INTO meta (name, value) VALUES (?, ?)"
     " ON CONFLICT (name) DO UPDATE SET value = excluded.value"
@@ -35,9 +43,16 @@ class PostgresStore(SqlStore):
 
     _connections: Connections
 
-    def __init__(self, connections: Connections, cipher: Cipher, index_cache_bytes: int) -> None:
+    def __init__(
+        self,
+        connections: Connections,
+        cipher: Cipher,
+        index_cache_bytes: int,
+        vectors_in_memory: int = VECTORS_IN_MEMORY,
+    ) -> None:
         """Take connections to a schema that is ready; see `open`."""
         super().__init__(connections, cipher, index_cache_bytes)
+        self._vectors_in_memory = vectors_in_memory
 
     @classmethod
     def open(  # noqa: PLR0913 - settings, each by its name
@@ -52,6 +67,7 @@ class PostgresStore(SqlStore):
         connections: int = 8,
         partitions: int = 0,
         index_cache_bytes: int = 256 * _MEBIBYTE,
+        vectors_in_memory: int = VECTORS_IN_MEMORY,
     ) -> PostgresStore:
         """Open a database, making the tables in it where there are none.
 
@@ -65,6 +81,8 @@ class PostgresStore(SqlStore):
             connections: How many at most, to read; and as many again to write.
             partitions: Into how many parts by owner the tables of a new store are parted; 0: none.
             index_cache_bytes: How much memory the search indexes of all owners may take.
+            vectors_in_memory: The vectors of owners who have more items than this are searched
+                in the database.
 
         Raises:
             InvalidConfiguration: The URL is none, or the database does not keep owners apart.
@@ -88,7 +106,14 @@ class PostgresStore(SqlStore):
             statement_timeout_s=statement_timeout_s,
         )
         probe(access)
-        return cls(Connections(access, connections, connections), known, index_cache_bytes)
+        pools = Connections(access, connections, connections)
+        return cls(pools, known, index_cache_bytes, vectors_in_memory)
+
+    def _search(self, connection: shared.Connection, sealing: Sealing, owner: OwnerRow) -> Search:
+        if owner.next_item <= self._vectors_in_memory:
+            return super()._search(connection, sealing, owner)
+        tables = VectorTables(connection, sealing, owner.number)
+        return DatabaseSearch(self._index(owner, tables), tables)
 
     @property
     def meta(self) -> StoreMeta:

@@ -36,6 +36,9 @@ _PLACE = re.compile(r"\?(\d*)")
 _OF_SEVERAL = re.compile(r"\b(max|min)\(")
 _NAMES = {"max": "greatest", "min": "least"}
 
+_INSERTED = re.compile(r"(INSERT INTO [^?]* VALUES )(\([?\d, ]*\))")
+"""A statement that stores one row, all of whose columns are values."""
+
 _KEPT = 1_024
 """More statements than there are; some lists are written out, in many lengths."""
 
@@ -68,3 +71,24 @@ def _has_several(rest: str) -> bool:
             return False
         depth += {"(": 1, ")": -1}.get(letter, 0)
     return False
+
+
+@lru_cache(_KEPT)
+def in_rows(statement: str, rows: int) -> str | None:
+    """Return a shared statement that stores one row as one that stores so many.
+
+    Its values are those of the rows, one row after the other. None: it is no such statement.
+    """
+    found = _INSERTED.fullmatch(statement)
+    if found is None:
+        return None
+    places = [int(place) for place in _PLACE.findall(in_words(found[2]).replace("$", "?"))]
+    row = found[2]
+    width = max(places)
+    return found[1] + ", ".join(_row(row, width * n) for n in range(rows))
+
+
+def _row(row: str, before: int) -> str:
+    """Return a row's places, behind so many values of other rows."""
+    places = count(1)
+    return _PLACE.sub(lambda place: f"${before + int(place[1] or next(places))}", row)
