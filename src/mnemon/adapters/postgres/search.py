@@ -43,7 +43,7 @@ _SETTINGS = (
 """Without iterative scans HNSW finds the nearest of all owners, and few or none of one's own."""
 
 _NEAREST = (
-    "SELECT item, vector::halfvec({dimension}) <=> ?2::halfvec({dimension}) AS distance"
+    "SELECT item, vector::halfvec({width}) <=> ?2::halfvec({width}) AS distance, vector"
     " FROM passages WHERE owner_id = ?1 AND vector IS NOT NULL ORDER BY distance LIMIT ?3"
 )
 _NEAREST_OF = _NEAREST.replace(" ORDER BY", " AND item IN (SELECT value FROM carray(?4)) ORDER BY")
@@ -64,6 +64,9 @@ _READ = 4_096
 class VectorTables(Tables):
     """One owner's tables, whose vectors stay where they are."""
 
+    _dimension: int | None = None
+    _is_set = False
+
     def new_passages(self, first: int) -> list[Row]:
         """See `IndexSource`: without vectors."""
         return self._connection.rows(
@@ -74,10 +77,16 @@ class VectorTables(Tables):
 
     def dimension(self) -> int:
         """Return the length of the store's vectors; 0 before a model was adopted."""
-        return stored_dimension(self._connection) or 0
+        if self._dimension is None:
+            self._dimension = stored_dimension(self._connection) or 0
+        return self._dimension
+
+    def shown(self, stored: Sequence[bytes]) -> Vectors:
+        """See `IndexSource`."""
+        return self._sealing.show(stored, self.dimension())
 
     def near(self, query: Vectors, most: int, items: Integers | None) -> list[Row]:
-        """Return item and distance of the passages nearest to a query, nearest first.
+        """Return item, distance and vector of the passages nearest to a query, nearest first.
 
         Args:
             query: Shape (dimension,), not zero.
@@ -85,13 +94,15 @@ class VectorTables(Tables):
             items: Among the passages of which items; None: all.
         """
         hidden = self._sealing.hide(query[None, :])[0]
-        self._connection.row(_SETTINGS)
+        if not self._is_set:
+            self._connection.row(_SETTINGS)
+            self._is_set = True
         width = self._width(hidden)
         values = (self._owner, self._connection.vector(hidden), most)
         if items is None:
-            return self._connection.rows(_NEAREST.format(dimension=width), values)
+            return self._connection.rows(_NEAREST.format(width=width), values)
         named = self._connection.many_numbers(items.tolist())
-        return self._connection.rows(_NEAREST_OF.format(dimension=width), (*values, named))
+        return self._connection.rows(_NEAREST_OF.format(width=width), (*values, named))
 
     def with_vectors(self) -> Integers:
         """Return the items that have vectors, ascending."""
@@ -143,17 +154,16 @@ class DatabaseSearch(Search):
         self, vector: Vectors, limit: int, rows: Sequence[Row], allowed: Integers | None
     ) -> tuple[Integers, float]:
         """Return the nearest of the items in some rows, compared exactly, and the last's cosine."""
-        items = np.unique(np.array([row[0] for row in rows], dtype=np.int64))
-        if allowed is not None:
-            items = np.intersect1d(items, allowed, assume_unique=True)
-        of, vectors = self._tables.vectors_of(items)
-        if not of:
-            return np.empty(0, dtype=np.int64), -1.0
-        numbers = np.array([row[0] for row in of], dtype=np.int64)
-        first = np.flatnonzero(np.diff(numbers, prepend=-1))
-        best = np.maximum.reduceat(cosines(vectors, vector), first)
-        order = np.argsort(-best, kind="stable")[:limit]
-        return numbers[first][order], float(best[order[-1]])
+        items = np.array([row[0] for row in rows], dtype=np.int64)
+        kept = np.arange(len(items)) if allowed is None else np.flatnonzero(np.isin(items, allowed))
+        if not len(kept):
+            return items[:0], -1.0
+        items = items[kept]
+        compared = cosines(self._tables.shown([rows[place][2] for place in kept]), vector)
+        order = np.lexsort((items, -compared))  # nearest first, of the same the lower number
+        _, first = np.unique(items[order], return_index=True)
+        order = order[np.sort(first)[:limit]]
+        return items[order], float(compared[order[-1]])
 
     def similarities(self, vector: Vectors, numbers: Integers) -> Similarities:
         """See the port."""
