@@ -22,6 +22,11 @@ _FASTER = ("fsync = off", "synchronous_commit = off", "full_page_writes = off")
 _OTHERS = ("idempotency", "jobs", "api_keys", "tombstones")
 
 
+def own(schema: str) -> str:
+    """Return the name of a schema that no other of the processes has that the tests run in."""
+    return f"{schema}_{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
+
+
 @cache
 def on_server() -> str:
     """Return the URL of the tests' server, as a superuser of it; it runs until they end."""

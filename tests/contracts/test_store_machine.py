@@ -12,7 +12,7 @@ from mnemon.adapters.postgres.store import PostgresStore
 from mnemon.adapters.sqlite.store import SqliteStore
 from mnemon.ports.store import Store
 from mnemon.testing.store_machine import StoreMachine
-from postgres import emptied, on_server
+from postgres import emptied, on_server, own
 
 
 class SqliteMachine(StoreMachine):
@@ -42,11 +42,11 @@ TestLongSqliteMachine.settings = settings(max_examples=1_500, stateful_step_coun
 
 class PostgresMachine(StoreMachine):
     def __init__(self) -> None:
-        emptied(on_server(), "machine")
+        emptied(on_server(), own("machine"))
         super().__init__()
 
     def open_store(self) -> Store:
-        return PostgresStore.open(on_server(), cipher=PlainCipher(), schema="machine")
+        return PostgresStore.open(on_server(), cipher=PlainCipher(), schema=own("machine"))
 
 
 TestPostgresMachine = PostgresMachine.TestCase

@@ -16,7 +16,7 @@ from mnemon.testing.builders import DIMENSION
 from mnemon.testing.store_contract import StoreContract
 from mnemon.testing.store_scopes import ScopeContract
 from mnemon.testing.store_search import NearnessContract
-from postgres import dropped, fresh
+from postgres import dropped, fresh, own
 
 
 class TestInMemoryStore(StoreContract):
@@ -48,14 +48,14 @@ class TestEncryptedSqliteStore(StoreContract):
 class TestPostgresStore(StoreContract):
     @pytest.fixture
     def fresh_store(self, postgres_url: str) -> Iterator[Store]:
-        with fresh(postgres_url, "plain", PlainCipher()) as store:
+        with fresh(postgres_url, own("plain"), PlainCipher()) as store:
             yield store
 
 
 @pytest.fixture(scope="module")
 def keys(tmp_path_factory: pytest.TempPathFactory, postgres_url: str) -> Path:
     """A folder for the key ring of a store that is emptied for each test, and keeps its keys."""
-    dropped(postgres_url, "sealed")
+    dropped(postgres_url, own("sealed"))
     return tmp_path_factory.mktemp("keys")
 
 
@@ -63,14 +63,14 @@ class TestEncryptedPostgresStore(StoreContract):
     @pytest.fixture
     def fresh_store(self, postgres_url: str, keys: Path) -> Iterator[Store]:
         ring = KeyRing(keys / "key.ring", KeyFile(keys / "key"))
-        with fresh(postgres_url, "sealed", KeyRingCiphers(ring)) as store:
+        with fresh(postgres_url, own("sealed"), KeyRingCiphers(ring)) as store:
             yield store
 
 
 class TestPostgresStoreWithVectorsInTheDatabase(NearnessContract, ScopeContract):
     @pytest.fixture
     def store(self, postgres_url: str) -> Iterator[Store]:
-        with fresh(postgres_url, "plain", PlainCipher(), vectors_in_memory=0) as store:
+        with fresh(postgres_url, own("plain"), PlainCipher(), vectors_in_memory=0) as store:
             store.adopt_embedder("builders", DIMENSION)
             yield store
 
@@ -79,6 +79,6 @@ class TestEncryptedPostgresStoreWithVectorsInTheDatabase(NearnessContract, Scope
     @pytest.fixture
     def store(self, postgres_url: str, keys: Path) -> Iterator[Store]:
         ring = KeyRing(keys / "key.ring", KeyFile(keys / "key"))
-        with fresh(postgres_url, "sealed", KeyRingCiphers(ring), vectors_in_memory=0) as store:
+        with fresh(postgres_url, own("sealed"), KeyRingCiphers(ring), vectors_in_memory=0) as store:
             store.adopt_embedder("builders", DIMENSION)
             yield store

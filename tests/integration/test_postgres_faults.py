@@ -14,10 +14,10 @@ from mnemon.adapters.postgres.store import PostgresStore
 from mnemon.errors import StoreUnavailable
 from mnemon.testing.builders import DIMENSION, memory, record_id, short_entry
 from mnemon.testing.store_records import listed, remember
-from postgres import emptied, fresh
+from postgres import emptied, fresh, own
 
-SCHEMA = "faults"
-_NAME = "mnemon_test_faults"
+SCHEMA = own("faults")
+_NAME = own("mnemon_test_faults")
 
 
 @pytest.fixture

@@ -20,11 +20,11 @@ from mnemon.errors import (
 )
 from mnemon.testing.builders import DIMENSION, memory, record_id, short_entry
 from mnemon.testing.store_records import remember
-from postgres import fresh
+from postgres import fresh, own
 
-SCHEMA = "owners_apart"
+SCHEMA = own("owners_apart")
 ALICE, BOB = owner_number("alice"), owner_number("bob")
-_LOGIN = "mnemon_test_login"
+_LOGIN = own("mnemon_test_login")
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ from mnemon.adapters.postgres.store import PostgresStore
 from mnemon.adapters.postgres.words import in_words
 from mnemon.adapters.sql.checks import CHECKS
 from mnemon.testing.builders import DIMENSION
-from postgres import emptied
+from postgres import emptied, own
 
-SCHEMA, PARTS = "parted", 4
+SCHEMA, PARTS = own("parted"), 4
 
 _ACROSS = re.compile(
     r"owner_names\(\)|unclaimed_owners\(|learning_owners\(|has_vectors\(\)|nobodys_rows\(\)"
