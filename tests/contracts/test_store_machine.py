@@ -50,4 +50,25 @@ class PostgresMachine(StoreMachine):
 
 
 TestPostgresMachine = PostgresMachine.TestCase
-TestPostgresMachine.settings = settings(max_examples=25, stateful_step_count=25)
+TestPostgresMachine.settings = settings(max_examples=5, stateful_step_count=15)
+
+
+class LongPostgresMachine(PostgresMachine):
+    pass
+
+
+TestLongPostgresMachine = pytest.mark.soak(pytest.mark.timeout(0)(LongPostgresMachine.TestCase))
+TestLongPostgresMachine.settings = settings(max_examples=200, stateful_step_count=50)
+
+
+class PostgresVectorMachine(PostgresMachine):
+    """With the vectors of all owners in the database."""
+
+    def open_store(self) -> Store:
+        return PostgresStore.open(
+            on_server(), cipher=PlainCipher(), schema=own("machine"), vectors_in_memory=0
+        )
+
+
+TestPostgresVectorMachine = PostgresVectorMachine.TestCase
+TestPostgresVectorMachine.settings = settings(max_examples=5, stateful_step_count=15)
