@@ -159,7 +159,7 @@ class DatabaseSearch(Search):
         if not len(kept):
             return items[:0], -1.0
         items = items[kept]
-        compared = cosines(self._tables.shown([rows[place][2] for place in kept]), vector)
+        compared = cosines(self._tables.shown([rows[place][2] for place in kept.tolist()]), vector)
         order = np.lexsort((items, -compared))  # nearest first, of the same the lower number
         _, first = np.unique(items[order], return_index=True)
         order = order[np.sort(first)[:limit]]
