@@ -71,4 +71,4 @@ class PostgresVectorMachine(PostgresMachine):
 
 
 TestPostgresVectorMachine = PostgresVectorMachine.TestCase
-TestPostgresVectorMachine.settings = settings(max_examples=5, stateful_step_count=15)
+TestPostgresVectorMachine.settings = settings(max_examples=3, stateful_step_count=12)

@@ -133,9 +133,9 @@ class DatabaseSearch(Search):
 
     def nearest(self, vector: Vectors, limit: int, scope: Scope) -> Integers:
         """See the port."""
-        self._check_length(vector)
         allowed = self._allowed(scope)
-        if limit <= 0 or (allowed is not None and not len(allowed)):
+        is_none = allowed is not None and not len(allowed)
+        if not self._fits(vector) or limit <= 0 or is_none:
             return np.empty(0, dtype=np.int64)
         if not vector.any():  # at right angles to all: the lower numbers come first
             there = self._tables.with_vectors()
@@ -167,7 +167,9 @@ class DatabaseSearch(Search):
 
     def similarities(self, vector: Vectors, numbers: Integers) -> Similarities:
         """See the port."""
-        self._check_length(vector)
+        if not self._fits(vector):
+            none = np.empty(0, dtype=np.int64)
+            return Similarities(row=none, part=none, cosine=np.empty(0))
         different, places = np.unique(numbers, return_inverse=True)
         of, vectors = self._tables.vectors_of(different)
         items = np.array([row[0] for row in of], dtype=np.int64)
@@ -199,8 +201,16 @@ class DatabaseSearch(Search):
         mask = self._mask(scope)
         return None if mask is None else self.index.items.number.view[mask]
 
-    def _check_length(self, vector: Vectors) -> None:
+    def _fits(self, vector: Vectors) -> bool:
+        """Whether there are vectors that a query can be compared with.
+
+        Raises:
+            InvalidInput: There are, of another length.
+        """
         dimension = self._tables.dimension()
-        if dimension and vector.shape != (dimension,):
+        if vector.shape == (dimension,):
+            return True
+        if len(self._tables.with_vectors()):
             problem = f"has shape {vector.shape}; the store's vectors have {(dimension,)}"
             raise InvalidInput("vector", problem)
+        return False
