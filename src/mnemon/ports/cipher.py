@@ -165,6 +165,35 @@ class KeyChanging(Protocol):
 
 
 @runtime_checkable
+class KeyCopying(Protocol):
+    """What a cipher with keys of owners can do, whose store is a copy of another."""
+
+    def take_keys(self, owner_id: str, source: Cipher) -> None:
+        """Keep an owner's keys that the other store's cipher has, durably; those kept stay.
+
+        Raises:
+            KeyUnavailable: One of them is not to be had.
+        """
+        ...
+
+
+@runtime_checkable
+class Twinning(Protocol):
+    """What `Ciphers` can do whose stores can be copied to another place."""
+
+    def twin(self, source: Cipher) -> Cipher:
+        """Return a cipher that opens a copy of what the other seals, for a store of its own.
+
+        Its keys are kept under an id of its own: those of either store can go without the
+        other's. It has the store's key, durably, and those of owners once it takes them.
+
+        Raises:
+            KeyUnavailable: The other is not of a kind of which there can be two.
+        """
+        ...
+
+
+@runtime_checkable
 class Resealing(Protocol):
     """What a store can do whose owners' keys can be changed."""
 

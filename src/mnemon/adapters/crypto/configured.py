@@ -27,6 +27,10 @@ class ConfiguredCiphers:
         """See the port."""
         return self._encrypted.new() if self._encrypt else PlainCipher()
 
+    def twin(self, source: Cipher) -> Cipher:
+        """See `Twinning`."""
+        return PlainCipher() if source.name == PlainCipher.name else self._encrypted.twin(source)
+
     def known(self, name: str, store_id: bytes, check: bytes) -> Cipher:
         """See the port."""
         is_plain = name == PlainCipher.name

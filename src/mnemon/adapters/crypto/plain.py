@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from mnemon.ports.cipher import Place
+    from mnemon.ports.cipher import Cipher, Place
 
 _DIGEST_BYTES = 16
 
@@ -64,6 +64,12 @@ class PlainCipher:
 
     def new(self) -> PlainCipher:
         """Return itself."""
+        return self
+
+    def twin(self, source: Cipher) -> PlainCipher:
+        """Return itself, for a copy of a store that is not encrypted."""
+        if source.name != self.name:
+            raise KeyUnavailable(f"the store was made with the cipher {source.name!r}")
         return self
 
     def known(self, name: str, store_id: bytes, check: bytes) -> PlainCipher:

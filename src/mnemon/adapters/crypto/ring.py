@@ -38,7 +38,7 @@ from mnemon.adapters.folders import sync_folder
 from mnemon.errors import KeyUnavailable, StoreReadOnly, StoreUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from mnemon.adapters.crypto.master import Source
@@ -65,6 +65,15 @@ CREATE TABLE IF NOT EXISTS owners (
   PRIMARY KEY (store, owner, version)
 ) STRICT, WITHOUT ROWID;
 """
+
+
+def origin(store_id: bytes) -> bytes:
+    """Return the id of the store that the values of a store, or of what it was copied from, name.
+
+    A copy has an id of its own, so that its keys can go without the other's. What was sealed is
+    bound to the first one's, which is the end of the id.
+    """
+    return store_id[-STORE_ID_BYTES:]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -104,15 +113,30 @@ class KeyRing:
         Raises:
             KeyUnavailable: The ring is there, and does not open.
         """
+        store_id, key = new_key()[:STORE_ID_BYTES], new_key()
+        self._add(store_id, key)
+        return store_id, key
+
+    def add_twin(self, store_id: bytes, key: bytes) -> bytes:
+        """Keep a store's key for a copy of the store too, and return the copy's id.
+
+        It is a new one, with that of the store that the values were sealed in at its end.
+
+        Raises:
+            KeyUnavailable: The ring is there, and does not open.
+        """
+        own = new_key()[:STORE_ID_BYTES] + origin(store_id)
+        self._add(own, key)
+        return own
+
+    def _add(self, store_id: bytes, key: bytes) -> None:
         with files.refusing(self.path):
             files.make_empty(self.path)
-        store_id, key = new_key()[:STORE_ID_BYTES], new_key()
         with self._writing() as ring:
             ring.execute(_TABLES)
             master = self._unlocked(ring) if _check(ring) else self._begun(ring)
             sealed = wrapped(master, key, store_place(store_id))
             ring.execute("INSERT INTO stores VALUES (?, ?)", (store_id, sealed))
-        return store_id, key
 
     def store_key(self, store_id: bytes) -> bytes | None:
         """Return a store's key; None if the ring has none.
@@ -165,6 +189,20 @@ class KeyRing:
         """Make a further key of an owner, and return its version."""
         with self._writing() as ring:
             return self._added(ring, store_id, owner)
+
+    def put(self, store_id: bytes, owner: bytes, keys: Mapping[int, bytes]) -> None:
+        """Keep keys of an owner that were made for another store, by version."""
+        with self._writing() as ring:
+            master = self._unlocked(ring)
+            ring.executemany(
+                "INSERT INTO owners VALUES (?, ?, ?, ?)"
+                " ON CONFLICT DO UPDATE SET wrapped = excluded.wrapped",
+                [
+                    (store_id, owner, version, wrapped(master, key, place))
+                    for version, key in keys.items()
+                    for place in [owner_place(store_id, owner, version)]
+                ],
+            )
 
     def drop_before(self, store_id: bytes, owner: bytes, version: int) -> None:
         """Remove the keys of an owner below a version for good."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mnemon.adapters.crypto.ring import origin
 from mnemon.adapters.crypto.sealed import (
     NotOpened,
     joined,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mnemon.adapters.crypto.ring import KeyRing
-    from mnemon.ports.cipher import Place
+    from mnemon.ports.cipher import Cipher, Place
 
 NAME = "xchacha20-poly1305"
 
@@ -51,7 +52,7 @@ class XChaChaOwner:
 
     def __init__(self, store_id: bytes, data_key: bytes) -> None:
         """Derive the owner's keys from the data key."""
-        self._store_id = store_id
+        self._store_id = origin(store_id)
         self._content = subkey(data_key, "mnemon-content")
         self._digests = subkey(data_key, "mnemon-digest")
         self._terms = subkey(data_key, "mnemon-terms")
@@ -126,6 +127,7 @@ class XChaChaCipher:
         """Take the store's key."""
         self.store_id = store_id
         self.check = check_of(store_id, store_key)
+        self._store_key = store_key
         self._ring = ring
         self._names = subkey(store_key, "mnemon-owners")
         self._tombstones = subkey(store_key, "mnemon-erased")
@@ -149,13 +151,7 @@ class XChaChaCipher:
                 return self._owners[wanted]
         if version == 0:
             return XChaChaOwner(self.store_id, new_key())
-        key = self._ring.data_key(self.store_id, self._named(owner_id), version)
-        if key is None:
-            raise KeyUnavailable(
-                f"the key ring {self._ring.path} has no key of this owner: the owner was erased,"
-                " or the ring is older than the store (`mnemon key restore` brings a backup back)"
-            )
-        owner = XChaChaOwner(self.store_id, key)
+        owner = XChaChaOwner(self.store_id, self.key(owner_id, version))
         with self._lock:
             self._owners[wanted] = owner
             while len(self._owners) > _OWNERS_KEPT:
@@ -187,6 +183,33 @@ class XChaChaCipher:
     def is_erased(self, owner_id: str, version: int) -> bool:
         """See `KeyChanging`."""
         return self._ring.is_erased(self.store_id, self._named(owner_id), version)
+
+    def take_keys(self, owner_id: str, source: Cipher) -> None:
+        """See `KeyCopying`."""
+        if not isinstance(source, XChaChaCipher):
+            raise KeyUnavailable(f"keys of the cipher {source.name!r} can't be taken")
+        there, own = source.versions(owner_id), self.versions(owner_id)
+        keys = {version: source.key(owner_id, version) for version in there if version not in own}
+        if keys:
+            self._ring.put(self.store_id, self._named(owner_id), keys)
+
+    def key(self, owner_id: str, version: int) -> bytes:
+        """Return an owner's key.
+
+        Raises:
+            KeyUnavailable: There is none of this version.
+        """
+        key = self._ring.data_key(self.store_id, self._named(owner_id), version)
+        if key is None:
+            raise KeyUnavailable(
+                f"the key ring {self._ring.path} has no key of this owner: the owner was erased,"
+                " or the ring is older than the store (`mnemon key restore` brings a backup back)"
+            )
+        return key
+
+    def twin(self, ring: KeyRing) -> XChaChaCipher:
+        """Return the cipher of a copy of the store, which has no keys of owners yet."""
+        return XChaChaCipher(ring, ring.add_twin(self.store_id, self._store_key), self._store_key)
 
     def forget_store(self) -> None:
         """See `KeyChanging`."""
@@ -222,6 +245,12 @@ class KeyRingCiphers:
                 self.ring.path.parent,
             )
         return cipher
+
+    def twin(self, source: Cipher) -> XChaChaCipher:
+        """See `Twinning`."""
+        if not isinstance(source, XChaChaCipher):
+            raise KeyUnavailable(f"keys of the cipher {source.name!r} can't be taken")
+        return source.twin(self.ring)
 
     def known(self, name: str, store_id: bytes, check: bytes) -> XChaChaCipher:
         """See the port."""
