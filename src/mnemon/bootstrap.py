@@ -16,6 +16,7 @@ from mnemon.config.book import ProfileBook
 from mnemon.config.loading import user_folder
 from mnemon.config.paths import file_path
 from mnemon.config.thresholds import fitted
+from mnemon.config.urls import is_conninfo
 from mnemon.errors import InvalidConfiguration, InvalidInput, WrongEmbeddingModel
 from mnemon.ports.backups import Copyable
 from mnemon.ports.embedder import Asked
@@ -56,6 +57,7 @@ _POSTGRES = ("postgresql", "postgres")
 """The schemes that libpq takes."""
 
 _BYTES_PER_MB = 1 << 20
+_MS_PER_S = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +167,9 @@ def open_store(url: str, settings: Settings, ciphers: Ciphers | None = None) -> 
 
         return InMemoryStore()
     scheme, separator, rest = url.partition("://")
-    if separator and scheme in _POSTGRES:
+    if is_postgres(url):
         return _open_postgres(url, settings, ciphers)
+    _refuse_conninfo(url)
     if separator and scheme != "sqlite":
         raise InvalidConfiguration(
             "store", f"there is no store for {scheme}://; give a file's path or postgresql://…"
@@ -182,17 +185,35 @@ def open_store(url: str, settings: Settings, ciphers: Ciphers | None = None) -> 
     )
 
 
+def is_postgres(url: str) -> bool:
+    """Tell whether a store is in a PostgreSQL database."""
+    scheme, separator, _ = url.partition("://")
+    return bool(separator) and scheme in _POSTGRES
+
+
+def _refuse_conninfo(url: str) -> None:
+    if is_conninfo(url):  # else it would be a file of that name
+        raise InvalidConfiguration("store", "give a database as a URL: postgresql://…")
+
+
 def _open_postgres(url: str, settings: Settings, ciphers: Ciphers | None) -> Store:
     from mnemon.adapters.clients.wire import need
 
     need("psycopg", "store", extra="postgres")
+    from mnemon.adapters.postgres.schema import Making
     from mnemon.adapters.postgres.store import PostgresStore
 
+    own = settings.postgres
     return PostgresStore.open(
         url,
         cipher=ciphers or open_ciphers(settings),
+        schema=own.schema,
         busy_timeout_s=settings.busy_timeout_s,
+        statement_timeout_s=own.statement_timeout_ms / _MS_PER_S,
+        connections=own.connections,
+        making=Making(own.partitions, own.half_precision),
         index_cache_bytes=settings.index_cache_mb * _BYTES_PER_MB,
+        vectors_in_memory=own.vectors_in_memory,
     )
 
 
@@ -276,6 +297,7 @@ def reset_store(settings: Settings) -> list[Path]:
 def _store_path(url: str) -> Path:
     """Return the file that a URL or path names."""
     scheme, separator, rest = url.partition("://")
+    _refuse_conninfo(url)
     if url == IN_MEMORY or (separator and scheme != "sqlite"):
         shown = f"{scheme}://…" if separator else url  # the rest may hold a password
         raise InvalidConfiguration("store", f"there is no file for {shown}; give a file's path")

@@ -9,7 +9,7 @@ import pytest
 from everything import do_everything
 from mnemon.adapters.crypto.plain import PlainCipher
 from mnemon.adapters.postgres.connections import Connection
-from mnemon.adapters.postgres.opening import place_of, session
+from mnemon.adapters.postgres.places import place_of, session
 from mnemon.adapters.postgres.schema import APPLICATION, BOUND, MAINTENANCE, owner_number
 from mnemon.adapters.postgres.store import PostgresStore
 from mnemon.errors import (

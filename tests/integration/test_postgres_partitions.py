@@ -11,6 +11,7 @@ from everything import do_everything
 from mnemon.adapters.crypto.plain import PlainCipher
 from mnemon.adapters.postgres import connections
 from mnemon.adapters.postgres.connections import Connection
+from mnemon.adapters.postgres.schema import Making
 from mnemon.adapters.postgres.store import PostgresStore
 from mnemon.adapters.postgres.words import in_words
 from mnemon.adapters.sql.checks import CHECKS
@@ -48,7 +49,9 @@ class Noting(Connection):
 @pytest.fixture
 def store(postgres_url: str) -> Iterator[PostgresStore]:
     emptied(postgres_url, SCHEMA)
-    opened = PostgresStore.open(postgres_url, cipher=PlainCipher(), schema=SCHEMA, partitions=PARTS)
+    opened = PostgresStore.open(
+        postgres_url, cipher=PlainCipher(), schema=SCHEMA, making=Making(partitions=PARTS)
+    )
     opened.adopt_embedder("builders", DIMENSION)
     yield opened
     opened.close()

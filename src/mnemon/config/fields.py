@@ -72,9 +72,16 @@ class Setting:
         return "true or false" if self.type is bool else "a text"
 
 
-def scalar(value: Scalar, about: str, /, **more: Any) -> Any:
-    """Declare a setting with its default and what is known of it (see `About`)."""
-    return dataclasses.field(default=value, metadata={"about": About(about, **more)})
+def scalar(value: Scalar, about: str, /, *, shown: bool = True, **more: Any) -> Any:
+    """Declare a setting with its default and what is known of it (see `About`).
+
+    Args:
+        value: The default.
+        about: One phrase.
+        shown: Whether the value stands in the `repr` of its section; a password may be in it.
+        more: As `About` has it.
+    """
+    return dataclasses.field(default=value, repr=shown, metadata={"about": About(about, **more)})
 
 
 def settings_of(container: type[Any], prefix: str = "") -> Iterator[Setting]:

@@ -12,6 +12,7 @@ from mnemon.config import toml
 from mnemon.config.fields import Scalar, Setting, checked, parsed, settings_of
 from mnemon.config.paths import file_path
 from mnemon.config.settings import Settings
+from mnemon.config.urls import is_conninfo
 from mnemon.errors import InvalidConfiguration
 
 if TYPE_CHECKING:
@@ -306,7 +307,7 @@ def _against(file: Path, store: str, source: str) -> str:
 
 
 def _is_url(store: str) -> bool:
-    return "://" in store or store.startswith(":")  # ":memory:"
+    return "://" in store or store.startswith(":") or is_conninfo(store)  # ":memory:"
 
 
 def _unknown(name: str, known: Iterable[str], source: str) -> InvalidConfiguration:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mnemon.config.loading import ALL
+from mnemon.config.urls import HIDDEN, without_password
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +22,6 @@ _HEAD = (
     "|---|---|---|---|---|---|\n"
 )  # fmt: skip
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
-_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]*:[^/@\s]*(?=@)|(?<=[?&]password=)[^&\s]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,8 @@ def in_force(loaded: Loaded) -> Iterator[InForce]:
 def masked(value: Scalar, name: str = "") -> Scalar:
     """Hide the credentials of a URL, and a key that stands where its variable's name should."""
     if name.endswith("api_key_env") and value and not _VARIABLE.fullmatch(str(value)):
-        return "***"
-    return _CREDENTIALS.sub("***", value) if isinstance(value, str) else value
+        return HIDDEN
+    return without_password(value) if isinstance(value, str) else value
 
 
 def markdown() -> str:

@@ -1,4 +1,4 @@
-"""The sections of the profiles `chunks`, `tiers` and `timeline`, under their sources' own names."""
+"""PostgreSQL's section, and those of `chunks`, `tiers` and `timeline` under their own names."""
 
 from __future__ import annotations
 
@@ -14,6 +14,46 @@ def _count(value: int, what: str, profile: str, *, low: int = 1) -> Any:
 
 def _share(value: float, what: str, profile: str) -> Any:
     return scalar(value, what, low=0.0, high=1.0, profile=profile)
+
+
+@dataclass(frozen=True, slots=True)
+class Postgres:
+    """`[memory.postgres]`: the store in a PostgreSQL database, where `store` names one."""
+
+    schema: str = scalar("mnemon", "the schema that the tables are in")
+    key_ring: str = scalar(
+        "database",
+        "where the key ring is: in a schema beside, or in the file beside the master key",
+        choices=("database", "file"),
+    )
+    # Threads that recall at once on one machine: a guess.
+    connections: int = scalar(
+        8, "how many connections there are at most to read, and as many again to write",
+        low=1, high=1_000,
+    )  # fmt: skip
+    # As long as the largest import of a batch takes on a slow disk: a guess.
+    statement_timeout_ms: int = scalar(
+        60_000, "after how long the server gives a statement up; 0: never", low=0, high=86_400_000
+    )
+    vectors_in_memory: int = scalar(
+        20_000,
+        "up to how many items of an owner their vectors are searched in memory, and in the"
+        " database above",
+        low=0, high=1_000_000_000,
+    )  # fmt: skip
+    partitions: int = scalar(
+        0, "into how many parts by owner the tables of a new store are parted; 0: none",
+        low=0, high=1_024,
+    )  # fmt: skip
+    half_precision: bool = scalar(
+        True, "whether a new store that is not encrypted keeps vectors in half precision"
+    )
+    vector_index: str = scalar(
+        "hnsw",
+        "which index of vectors `mnemon db index` builds",
+        choices=("hnsw", "ivfflat", "none"),
+    )
+    ivfflat_lists: int = scalar(100, "into how many lists `ivfflat` sorts", low=1, high=32_768)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mnemon.config.fields import scalar
-from mnemon.config.sections import Chunks, Tiers, Timeline
+from mnemon.config.sections import Chunks, Postgres, Tiers, Timeline
 
-_COMPANION = {"profile": "companion", "note": "companion only"}
+_COMPANION: dict[str, Any] = {"profile": "companion", "note": "companion only"}
 
 
 def _modifier(value: float, kind: str, profile: str = "standard") -> Any:
@@ -259,7 +259,9 @@ class Settings:
     enable_learning: bool = scalar(True, "whether conversations are learned from, not only logged")
     store: str = scalar(
         "",
-        "the file of the store; a relative path counts from the folder of the file it stands in",
+        "the file of the store, a relative path counting from the folder of the file it stands in;"
+        " or a database, as postgresql://…",
+        shown=False,
         default="`mnemon/memory.db` in the user's data folder",
     )
     rag_limit: int = scalar(5, "how many results `recall` returns (`top_k`)", low=1, high=100)
@@ -306,6 +308,7 @@ class Settings:
         " relative path counts from the folder of the configuration",
         default="`memory_encryption.key` in the user's configuration folder",
     )
+    postgres: Postgres = field(default_factory=Postgres)
     embedding: Embedding = field(default_factory=Embedding)
     chat: Chat = field(default_factory=Chat)
     standard: Standard = field(default_factory=Standard)

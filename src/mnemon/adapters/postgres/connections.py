@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
@@ -217,7 +217,7 @@ class Access:
         statement_timeout_s: After how long a statement is given up; 0: never.
     """
 
-    conninfo: str
+    conninfo: str = field(repr=False)
     place: str
     schema: str
     form: VectorForm

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from dataclasses import dataclass
-from math import ceil
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import psycopg
 from psycopg import sql
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from mnemon.adapters.postgres.connections import Access, translated
-from mnemon.adapters.postgres.schema import APPLICATION, BOUND, PROBES, SCHEMA, first
-from mnemon.adapters.postgres.values import FORMS, HIDDEN, PLAIN, VectorForm
+from mnemon.adapters.postgres.places import session
+from mnemon.adapters.postgres.schema import (
+    APPLICATION,
+    BOUND,
+    MIGRATIONS,
+    PROBES,
+    SCHEMA,
+    Shape,
+)
+from mnemon.adapters.postgres.values import PLAIN, WHOLE, VectorForm, form_of
 from mnemon.errors import (
     InvalidConfiguration,
     StoreDamaged,
@@ -23,9 +27,11 @@ from mnemon.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Mapping
 
     from mnemon.adapters.postgres.connections import Raw
+    from mnemon.adapters.postgres.places import Place
+    from mnemon.adapters.postgres.schema import Making
     from mnemon.ports.cipher import Cipher, Ciphers
 
 _LOCK = 0x4D6E656D
@@ -44,58 +50,8 @@ _MAY_BECOME = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A database, and the schema in it.
-
-    Attributes:
-        conninfo: Where it is, as libpq takes it.
-        name: How it is called in messages, without a password.
-        schema: The schema.
-    """
-
-    conninfo: str
-    name: str
-    schema: str
-
-
-def place_of(url: str, schema: str, timeout_s: float) -> Place:
-    """Return what a URL names.
-
-    Raises:
-        InvalidConfiguration: It is none that libpq takes.
-    """
-    try:
-        parts: dict[str, Any] = conninfo_to_dict(url)
-    except psycopg.ProgrammingError as error:
-        # The error may quote the URL, and a password with it.
-        raise InvalidConfiguration("store", "is not a URL of PostgreSQL's") from error
-    parts.setdefault("connect_timeout", max(1, ceil(timeout_s)))
-    parts.setdefault("application_name", "mnemon")
-    where = parts.get("host") or parts.get("hostaddr") or "localhost"
-    name = f"PostgreSQL at {where}:{parts.get('port') or 5432}/{parts.get('dbname') or ''}"
-    return Place(make_conninfo("", **parts), name, schema)
-
-
-@contextmanager
-def session(place: Place) -> Iterator[Raw]:
-    """Lend a connection as whom the URL names, to look at a database or to change its tables.
-
-    Raises:
-        StoreUnavailable: It can't be reached.
-    """
-    try:
-        with psycopg.connect(place.conninfo, autocommit=True) as raw:
-            raw.execute(
-                sql.SQL("SET search_path = {}, public").format(sql.Identifier(place.schema))
-            )
-            yield raw
-    except psycopg.Error as error:
-        raise translated(error, place.name) from error
-
-
 def prepare(
-    place: Place, *, ciphers: Ciphers, analyser: int, partitions: int = 0
+    place: Place, *, ciphers: Ciphers, analyser: int, making: Making
 ) -> tuple[VectorForm, Cipher]:
     """Make a store where there is none; return how its vectors stand, and its cipher.
 
@@ -107,17 +63,21 @@ def prepare(
         KeyUnavailable: Its key is missing, or another; nothing was changed.
     """
     with session(place) as raw:
-        if not _is_there(raw, place):
-            made = _made(raw, place, ciphers, analyser, partitions)
+        if not is_there(raw, place):
+            made = make(raw, place, ciphers, analyser, making)
             if made is not None:
                 return made
-        facts = _facts(raw, place)
-        return FORMS[facts["vector"]], ciphers.known(
-            facts["cipher"], bytes.fromhex(facts["store_id"]), bytes.fromhex(facts["key_check"])
-        )
+        facts = facts_of(raw, place)
+        if int(facts["schema"]) < SCHEMA:
+            raise StoreUnavailable(
+                f"{place.name} has schema {facts['schema']}, this Mnemon needs {SCHEMA}:"
+                " run `mnemon db upgrade`"
+            )
+        return form_in(facts), cipher_in(facts, ciphers)
 
 
-def _is_there(raw: Raw, place: Place) -> bool:
+def is_there(raw: Raw, place: Place) -> bool:
+    """Tell whether there is a store in a schema."""
     found = raw.execute(
         "SELECT EXISTS (SELECT 1 FROM pg_class WHERE relname = 'meta'"
         " AND relnamespace = to_regnamespace(%s))",
@@ -126,27 +86,52 @@ def _is_there(raw: Raw, place: Place) -> bool:
     return bool(found and found[0])
 
 
-def _facts(raw: Raw, place: Place) -> dict[str, str]:
+def facts_of(raw: Raw, place: Place) -> dict[str, str]:
+    """Return what a store says of itself.
+
+    Raises:
+        StoreDamaged: Too little.
+        StoreTooNew: A newer Mnemon has written it.
+    """
     facts: dict[str, str] = dict(raw.execute("SELECT name, value FROM meta").fetchall())
-    if not {"schema", "vector", "cipher"} <= facts.keys():
+    if not {"schema", "vector", "cipher", "store_id", "key_check"} <= facts.keys():
         raise StoreDamaged(f"{place.name} does not say what it was made with")
-    found = int(facts["schema"])
-    if found > SCHEMA:
-        raise StoreTooNew(found, SCHEMA)
-    if found < SCHEMA:
-        raise StoreUnavailable(
-            f"{place.name} has schema {found}, this Mnemon needs {SCHEMA}: run `mnemon db upgrade`"
-        )
+    if int(facts["schema"]) > SCHEMA:
+        raise StoreTooNew(int(facts["schema"]), SCHEMA)
     return facts
 
 
-def _made(
-    raw: Raw, place: Place, ciphers: Ciphers, analyser: int, partitions: int
+def form_in(facts: Mapping[str, str]) -> VectorForm:
+    """Return how the vectors of a store stand, by what it says of itself."""
+    return form_of(facts["vector"], is_hidden=bool(facts["store_id"]))
+
+
+def cipher_in(facts: Mapping[str, str], ciphers: Ciphers) -> Cipher:
+    """Return the cipher of a store, by what it says of itself.
+
+    Raises:
+        KeyUnavailable: Its key is missing, or another.
+    """
+    store_id, check = (bytes.fromhex(facts[name]) for name in ("store_id", "key_check"))
+    return ciphers.known(facts["cipher"], store_id, check)
+
+
+def lock_schema(raw: Raw) -> None:
+    """Let nobody else make or migrate a store until the transaction's end."""
+    raw.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+
+
+def make(
+    raw: Raw, place: Place, ciphers: Ciphers, analyser: int, making: Making
 ) -> tuple[VectorForm, Cipher] | None:
-    """Make a store; None: somebody else was faster."""
+    """Make a store; None: somebody else was faster.
+
+    Raises:
+        StoreReadOnly: Who is connected may not.
+    """
     with raw.transaction():
-        raw.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-        if _is_there(raw, place):
+        lock_schema(raw)
+        if is_there(raw, place):
             return None
         try:
             raw.execute("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public")
@@ -154,8 +139,12 @@ def _made(
                 sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(place.schema))
             )
             cipher = ciphers.new()
-            form = HIDDEN if cipher.store_id else PLAIN
-            raw.execute(first(form, partitions).encode())
+            form = form_of(
+                PLAIN.type_name if making.half_precision else WHOLE.type_name,
+                is_hidden=bool(cipher.store_id),
+            )
+            for migration in MIGRATIONS:
+                raw.execute(migration(Shape(form, making.partitions)).encode())
         except psycopg.errors.InsufficientPrivilege as error:
             _refuse_to_make(place, error)
         facts = {

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 from mnemon.adapters.postgres.connections import Access, Connections
 from mnemon.adapters.postgres.opening import (
     may_become_application,
-    place_of,
     prepare,
     probe,
-    session,
 )
-from mnemon.adapters.postgres.schema import BOUND, SCHEMA
+from mnemon.adapters.postgres.places import place_of, session
+from mnemon.adapters.postgres.schema import BOUND, SCHEMA, Making
 from mnemon.adapters.postgres.search import DatabaseSearch, VectorTables
 from mnemon.adapters.sql.store import HAS_VECTORS, SqlStore
 from mnemon.errors import WrongEmbeddingModel
@@ -65,7 +64,7 @@ class PostgresStore(SqlStore):
         busy_timeout_s: float = 5.0,
         statement_timeout_s: float = 60.0,
         connections: int = 8,
-        partitions: int = 0,
+        making: Making | None = None,
         index_cache_bytes: int = 256 * _MEBIBYTE,
         vectors_in_memory: int = VECTORS_IN_MEMORY,
     ) -> PostgresStore:
@@ -79,7 +78,7 @@ class PostgresStore(SqlStore):
             busy_timeout_s: For how long to wait for another writer, or for a connection.
             statement_timeout_s: After how long a statement is given up; 0: never.
             connections: How many at most, to read; and as many again to write.
-            partitions: Into how many parts by owner the tables of a new store are parted; 0: none.
+            making: How a new store is to be, where not as usual.
             index_cache_bytes: How much memory the search indexes of all owners may take.
             vectors_in_memory: The vectors of owners who have more items than this are searched
                 in the database.
@@ -93,7 +92,7 @@ class PostgresStore(SqlStore):
             KeyUnavailable: Its key is missing, or another.
         """
         place = place_of(url, schema, busy_timeout_s)
-        form, known = prepare(place, ciphers=cipher, analyser=analyser, partitions=partitions)
+        form, known = prepare(place, ciphers=cipher, analyser=analyser, making=making or Making())
         with session(place) as raw:
             is_application = may_become_application(raw)
         access = Access(

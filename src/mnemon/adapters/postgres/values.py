@@ -49,7 +49,15 @@ PLAIN = VectorForm("halfvec", ">f2", "i1")
 HIDDEN = VectorForm("vector", ">f4", "<i2")
 """Hidden components are integers up to 16,256, of which half precision would lose some."""
 
-FORMS = {form.type_name: form for form in (PLAIN, HIDDEN)}
+WHOLE = VectorForm("vector", ">f4", "i1")
+"""A plain store's where half precision was not wanted."""
+
+
+def form_of(type_name: str, *, is_hidden: bool) -> VectorForm:
+    """Return how vectors stand in a store: by pgvector's type, and whether a cipher hides them."""
+    if is_hidden:
+        return HIDDEN
+    return PLAIN if type_name == PLAIN.type_name else WHOLE
 
 
 @dataclass(frozen=True, slots=True)

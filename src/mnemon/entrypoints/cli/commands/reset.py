@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mnemon.config.urls import without_password
 from mnemon.entrypoints.cli.calls import Call, command
 from mnemon.entrypoints.cli.consent import consent, yes_option
 
@@ -23,6 +24,8 @@ def run(call: Call, *, yes: bool) -> None:
     from mnemon.bootstrap import reset_store
 
     settings = call.settings().settings
-    consent(f"Delete {settings.store} and all that is remembered in it?", given=yes)
+    consent(
+        f"Delete {without_password(settings.store)} and all that is remembered in it?", given=yes
+    )
     gone = [str(path) for path in reset_store(settings)]
     call.say(f"Deleted: {', '.join(gone) or 'nothing was there'}", {"deleted": gone})

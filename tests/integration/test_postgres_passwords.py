@@ -1,0 +1,163 @@
+"""A password gets to the server by every way libpq knows, and into no message."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import struct
+import threading
+import traceback
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from mnemon import Mnemon
+from mnemon.adapters.crypto.plain import PlainCipher
+from mnemon.adapters.postgres.places import place_of
+from mnemon.adapters.postgres.store import PostgresStore
+from mnemon.config import Settings, load
+from mnemon.errors import InvalidConfiguration, MnemonError, StoreUnavailable
+
+SECRET = "tulip-4711"  # noqa: S105 - nobody's
+_ASK = b"R" + struct.pack("!ii", 8, 3)
+_REFUSE = b"SFATAL\0C28P01\0Mpassword authentication failed\0\0"
+
+
+class Asking:
+    """A server that asks each client for the password in the clear, and refuses it."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self._socket.getsockname()[1]
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        while True:
+            client, _ = self._socket.accept()
+            with closing(client), client.makefile("rb") as read:
+                (length,) = struct.unpack("!i", read.read(4) or b"\0\0\0\4")
+                if length == 4:  # the end of the test
+                    return
+                read.read(length - 4)
+                client.sendall(_ASK)
+                head = read.read(5)
+                if head:
+                    password = read.read(struct.unpack("!i", head[1:])[0] - 4)
+                    self.told.append(password.rstrip(b"\0").decode())
+                    client.sendall(b"E" + struct.pack("!i", len(_REFUSE) + 4) + _REFUSE)
+
+    def close(self) -> None:
+        socket.create_connection(("127.0.0.1", self.port)).close()
+        self._thread.join()
+        self._socket.close()
+
+
+@pytest.fixture
+def server() -> Iterator[Asking]:
+    with closing(Asking()) as asking:
+        yield asking
+
+
+def refused(url: str) -> MnemonError:
+    with pytest.raises(MnemonError) as error:
+        PostgresStore.open(url, cipher=PlainCipher(), busy_timeout_s=1)
+    return error.value
+
+
+def told_of(error: MnemonError) -> str:
+    return "".join(traceback.format_exception(error))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://me:{}@127.0.0.1:{}/db?sslmode=disable&gssencmode=disable",
+        "postgresql://127.0.0.1:{1}/db?user=me&sslmode=disable&gssencmode=disable&password={0}",
+        "host=127.0.0.1 port={1} user=me sslmode=disable gssencmode=disable password='{0}'",
+    ],
+)
+def test_a_password_that_is_given_is_used_and_not_told(
+    server: Asking, url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    error = refused(url.format(SECRET, server.port))
+    assert server.told == [SECRET]
+    assert isinstance(error, StoreUnavailable)
+    assert f"PostgreSQL at 127.0.0.1:{server.port}/" in str(error)
+    assert SECRET not in told_of(error) + caplog.text
+
+
+def test_libpqs_own_ways_need_no_password_in_the_url(
+    server: Asking, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    url = f"postgresql://me@127.0.0.1:{server.port}/db?sslmode=disable&gssencmode=disable"
+    monkeypatch.setenv("PGPASSWORD", "by-variable")
+    refused(url)
+    monkeypatch.delenv("PGPASSWORD")
+    passwords, services = tmp_path / "pgpass", tmp_path / "services"
+    passwords.write_text(f"127.0.0.1:{server.port}:*:me:by-file\n")
+    passwords.chmod(0o600)
+    monkeypatch.setenv("PGPASSFILE", str(passwords))
+    refused(url)
+    services.write_text(
+        f"[mnemon]\nhost=127.0.0.1\nport={server.port}\nuser=me\npassword=by-service\n"
+        "sslmode=disable\ngssencmode=disable\n"
+    )
+    monkeypatch.setenv("PGSERVICEFILE", str(services))
+    error = refused("postgresql:///?service=mnemon")
+    assert "PostgreSQL by the service mnemon" in str(error)
+    assert server.told == ["by-variable", "by-file", "by-service"]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"postgresql://me:{SECRET}/x@host/db",
+        f"postgresql://me:a@{SECRET}@host/db",
+        f"postgresql://me:12/{SECRET}@host/db",
+        f"postgresql://me:{SECRET}%zz@host/db",
+        f"postgresql://host/db?password={SECRET}%zz",
+        f"postgresql://me:1/2?{SECRET}@host/db",
+        f"host=x password='{SECRET}",
+    ],
+)
+def test_what_libpq_would_misread_is_refused_and_not_told(url: str) -> None:
+    error = refused(url)
+    assert isinstance(error, InvalidConfiguration)
+    assert SECRET not in told_of(error)
+
+
+def test_no_password_stands_in_what_programs_print() -> None:
+    url = f"postgresql://me:{SECRET}@host/db"
+    shown = [repr(place_of(url, "mnemon", 1)), repr(load(overrides={"store": url}))]
+    assert SECRET not in "".join([*shown, repr(Settings(store=url))])
+
+
+def test_a_database_is_named_as_libpq_finds_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGHOST", "db.example")
+    monkeypatch.setenv("PGPORT", "6000")
+    assert (
+        place_of("postgresql:///notes", "mnemon", 1).name == "PostgreSQL at db.example:6000/notes"
+    )
+    assert place_of("postgresql://h/n", "mnemon", 1).name == "PostgreSQL at h:6000/n"
+
+
+def test_libpqs_other_form_is_no_files_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mnemon.toml").write_text(f'[memory]\nstore = "host=x password={SECRET}"\n')
+    for given in (None, f"host=x password={SECRET}"):
+        with pytest.raises(InvalidConfiguration, match="postgresql://") as error:
+            Mnemon.open(given)
+        assert SECRET not in told_of(error.value)
+
+
+@pytest.mark.parametrize("schema", ["", "pg_mine", "Mine", "a b", "a" * 56, "1st"])
+def test_a_schemas_name_that_needs_quotes_is_refused(schema: str) -> None:
+    with pytest.raises(InvalidConfiguration, match=r"postgres\.schema"):
+        place_of("postgresql:///db", schema, 1)

@@ -1,0 +1,68 @@
+"""A store's URL is shown without its password, however that is written."""
+
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemon.config.urls import is_conninfo, without_password
+
+PASSWORDS = st.text(min_size=1, max_size=20).map(lambda text: f"\N{KEY}{text}\N{LOCK}")
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://me:pw@host/db", "postgresql://***@host/db"),
+        ("postgresql://me@host:5432/db", "postgresql://me@host:5432/db"),
+        ("postgres://me:p%40s%2Fs@[::1]:5433/db", "postgres://***@[::1]:5433/db"),
+        ("postgresql://me:p/a:s@w?rd@host/db", "postgresql://***@host/db"),
+        ("postgresql://me:12/34@host/db", "postgresql://***@host/db"),
+        ("postgresql://host/db?user=me&password=pw&port=1", None),
+        ("postgresql://host/db?pass%77ord=pw", "postgresql://host/db?pass%77ord=***"),
+        ("postgresql://host/db?PASSWORD=p?w=x;#y z", "postgresql://host/db?PASSWORD=***"),
+        ("postgresql://host/db?sslpassword=pw", "postgresql://host/db?sslpassword=***"),
+        ("postgresql:///?service=mnemon", "postgresql:///?service=mnemon"),
+        ("host=db password=pw dbname=x", "host=db password=*** dbname=x"),
+        ("host=db password = 'p\\'w x' dbname=x", "host=db password = *** dbname=x"),
+        ("password='never closed dbname=x", "password=***"),
+        ("password=a\\ b dbname=x", "password=*** dbname=x"),
+        ("password=***pw", "password=***"),
+        ("/home/me/memory.db", "/home/me/memory.db"),
+        (r"C:\memory.db", r"C:\memory.db"),
+    ],
+)
+def test_what_is_shown(url: str, shown: str | None) -> None:
+    found = without_password(url)
+    assert found == (shown or url.replace("=pw", "=***"))
+    assert without_password(found) == found
+
+
+@given(PASSWORDS, st.sampled_from(["postgresql://me:{}@host/db", "postgresql:///db?password={}"]))
+def test_no_letter_of_an_encoded_password_is_shown(password: str, url: str) -> None:
+    assert without_password(url.format(quote(password, safe=""))) == url.format("***").replace(
+        "me:", ""
+    )
+
+
+@given(PASSWORDS)
+def test_a_password_that_was_not_encoded_is_not_shown_either(password: str) -> None:
+    shown = without_password(f"postgresql://me:{password}@host/db")
+    assert "\N{KEY}" not in shown
+    assert "\N{LOCK}" not in shown
+
+
+@given(PASSWORDS)
+def test_a_quoted_password_of_a_conninfo_is_not_shown(password: str) -> None:
+    quoted = password.replace("\\", "\\\\").replace("'", "\\'")
+    assert without_password(f"host=db password='{quoted}' user=me") == (
+        "host=db password=*** user=me"
+    )
+
+
+def test_a_conninfo_is_told_from_a_path() -> None:
+    assert is_conninfo("host=db dbname=x")
+    assert is_conninfo("  service = mnemon")
+    assert not is_conninfo("postgresql://host/db?host=x")
+    assert not is_conninfo("data/host=x.db")
