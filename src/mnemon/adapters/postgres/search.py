@@ -1,40 +1,17 @@
-"""Searching the vectors of an owner who has many where they are: in the database, by pgvector.
-
-What the scope lets through, keywords and the items' columns are still answered from the index in
-memory, which then holds no vectors.
-"""
+"""Searching the vectors of an owner who has many where they are: in the database, by pgvector."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from mnemon.adapters.sql.indexing import Tables
-from mnemon.adapters.sql.owner_row import stored_dimension
-from mnemon.adapters.sql.search import Search
-from mnemon.errors import InvalidInput
-from mnemon.policies.vectors import centroid, cosines
-from mnemon.ports.store import Similarities
+from mnemon.adapters.sql.nearby import Near, StoredVectors
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    import numpy as np
     from numpy.typing import NDArray
 
-    from mnemon.adapters.sql.connection import Row
-    from mnemon.adapters.sql.index import OwnerIndex
-    from mnemon.domain.recall import Scope
-
-    Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
     Vectors = NDArray[np.int8]
-
-_FETCHED_AT_LEAST, _FETCHED_PER_RESULT = 200, 4
-"""How many of the nearest passages are looked at first; then four times as many (a guess)."""
-
-_SLACK = 2e-3
-"""What a distance by half precision may be off: components have 11 bits."""
 
 _SETTINGS = (
     "SELECT set_config('hnsw.iterative_scan', 'strict_order', true),"
@@ -47,170 +24,28 @@ _NEAREST = (
     " FROM passages WHERE owner_id = ?1 AND vector IS NOT NULL ORDER BY distance LIMIT ?3"
 )
 _NEAREST_OF = _NEAREST.replace(" ORDER BY", " AND item IN (SELECT value FROM carray(?4)) ORDER BY")
-_WITH_VECTORS = (
-    "SELECT DISTINCT item FROM passages WHERE owner_id = ? AND vector IS NOT NULL ORDER BY item"
-)
-_VECTORS_OF = (
-    "SELECT p.item, p.part, p.vector FROM carray(?1) AS w CROSS JOIN passages AS p"
-    " ON p.owner_id = ?2 AND p.item = w.value WHERE p.vector IS NOT NULL ORDER BY p.item, p.part"
-)
-_NAMED_AT_MOST = 20_000
-"""Of so many items the vectors are compared one by one: an exact scan by the key."""
-
-_READ = 4_096
-"""Items whose vectors are read at a time: some 3 MB."""
 
 
-class VectorTables(Tables):
-    """One owner's tables, whose vectors stay where they are."""
+class VectorTables(StoredVectors):
+    """One owner's tables; pgvector finds the nearest in them."""
 
-    _dimension: int | None = None
+    slack = 2e-3
+    """What a distance by half precision may be off: components have 11 bits."""
+
     _is_set = False
 
-    def new_passages(self, first: int) -> list[Row]:
-        """See `IndexSource`: without vectors."""
-        return self._connection.rows(
-            "SELECT item, part, start, stop, tokens, length, NULL FROM passages"
-            " WHERE owner_id = ? AND item >= ? ORDER BY item, part",
-            (self._owner, first),
-        )
-
-    def dimension(self) -> int:
-        """Return the length of the store's vectors; 0 before a model was adopted."""
-        if self._dimension is None:
-            self._dimension = stored_dimension(self._connection) or 0
-        return self._dimension
-
-    def shown(self, stored: Sequence[bytes]) -> Vectors:
-        """See `IndexSource`."""
-        return self._sealing.show(stored, self.dimension())
-
-    def near(self, query: Vectors, most: int, items: Integers | None) -> list[Row]:
-        """Return item, distance and vector of the passages nearest to a query, nearest first.
-
-        Args:
-            query: Shape (dimension,), not zero.
-            most: How many at most.
-            items: Among the passages of which items; None: all.
-        """
-        hidden = self._sealing.hide(query[None, :])[0]
+    def near(self, query: Vectors, most: int, items: Integers | None) -> Near:
+        """See `StoredVectors`."""
+        hidden = self.hidden(query)
         if not self._is_set:
             self._connection.row(_SETTINGS)
             self._is_set = True
-        width = self._width(hidden)
+        width = self.width(hidden)
         values = (self._owner, self._connection.vector(hidden), most)
         if items is None:
-            return self._connection.rows(_NEAREST.format(width=width), values)
-        named = self._connection.many_numbers(items.tolist())
-        return self._connection.rows(_NEAREST_OF.format(width=width), (*values, named))
-
-    def with_vectors(self) -> Integers:
-        """Return the items that have vectors, ascending."""
-        rows = self._connection.rows(_WITH_VECTORS, (self._owner,))
-        return np.array([item for (item,) in rows], dtype=np.int64)
-
-    def _width(self, hidden: bytes) -> int:
-        """Return how many components a hidden vector has: they are even in number."""
-        dimension = self.dimension()
-        return dimension if len(hidden) == dimension else len(hidden) // 2
-
-    def vectors_of(self, items: Integers) -> tuple[list[Row], Vectors]:
-        """Return rows of item and part of all vectors of some items, and the vectors."""
-        if not len(items):
-            return [], np.empty((0, self.dimension()), dtype=np.int8)
-        named = self._connection.many_numbers(items.tolist())
-        rows = self._connection.rows(_VECTORS_OF, (named, self._owner))
-        return rows, self.shown([row[2] for row in rows])
-
-
-class DatabaseSearch(Search):
-    """Answers what is about vectors from the database."""
-
-    def __init__(self, index: OwnerIndex, tables: VectorTables) -> None:
-        """Take a state without vectors, and the tables at the same counter."""
-        super().__init__(index, tables)
-        self._tables = tables
-
-    def nearest(self, vector: Vectors, limit: int, scope: Scope) -> Integers:
-        """See the port."""
-        allowed = self._allowed(scope)
-        is_none = allowed is not None and not len(allowed)
-        if not self._fits(vector) or limit <= 0 or is_none:
-            return np.empty(0, dtype=np.int64)
-        if not vector.any():  # at right angles to all: the lower numbers come first
-            there = self._tables.with_vectors()
-            return (there if allowed is None else np.intersect1d(there, allowed))[:limit]
-        named = allowed if allowed is not None and len(allowed) <= _NAMED_AT_MOST else None
-        most = max(_FETCHED_AT_LEAST, _FETCHED_PER_RESULT * limit)
-        while True:
-            rows = self._tables.near(vector, most, named)
-            found, least = self._best(vector, limit, rows, allowed)
-            is_all = len(rows) < most
-            if is_all or (len(found) == limit and least > 1 - rows[-1][1] + _SLACK):
-                return found
-            most *= _FETCHED_PER_RESULT
-
-    def _best(
-        self, vector: Vectors, limit: int, rows: Sequence[Row], allowed: Integers | None
-    ) -> tuple[Integers, float]:
-        """Return the nearest of the items in some rows, compared exactly, and the last's cosine."""
-        items = np.array([row[0] for row in rows], dtype=np.int64)
-        kept = np.arange(len(items)) if allowed is None else np.flatnonzero(np.isin(items, allowed))
-        if not len(kept):
-            return items[:0], -1.0
-        items = items[kept]
-        compared = cosines(self._tables.shown([rows[place][2] for place in kept.tolist()]), vector)
-        order = np.lexsort((items, -compared))  # nearest first, of the same the lower number
-        _, first = np.unique(items[order], return_index=True)
-        order = order[np.sort(first)[:limit]]
-        return items[order], float(compared[order[-1]])
-
-    def similarities(self, vector: Vectors, numbers: Integers) -> Similarities:
-        """See the port."""
-        if not self._fits(vector):
-            none = np.empty(0, dtype=np.int64)
-            return Similarities(row=none, part=none, cosine=np.empty(0))
-        different, places = np.unique(numbers, return_inverse=True)
-        of, vectors = self._tables.vectors_of(different)
-        items = np.array([row[0] for row in of], dtype=np.int64)
-        parts = np.array([row[1] for row in of], dtype=np.int64)
-        start = np.searchsorted(items, different)
-        counts = (np.searchsorted(items, different, side="right") - start)[places]
-        ends = np.cumsum(counts)
-        rows = np.repeat(start[places] - ends + counts, counts)
-        rows = rows + np.arange(ends[-1] if len(ends) else 0)
-        return Similarities(
-            row=np.repeat(np.arange(len(numbers)), counts),
-            part=parts[rows],
-            cosine=cosines(vectors, vector)[rows],
-        )
-
-    def centroid(self, scope: Scope) -> Floats | None:
-        """See the port. Reads the vectors of all memories in the scope."""
-        mask = self._mask(scope)
-        items = self.index.items
-        kept = items.is_memory.view if mask is None else items.is_memory.view & mask
-        numbers = items.number.view[kept]
-        vectors = [
-            self._tables.vectors_of(numbers[start : start + _READ])[1]
-            for start in range(0, len(numbers), _READ)
-        ]
-        return centroid(np.concatenate(vectors)) if vectors else None
-
-    def _allowed(self, scope: Scope) -> Integers | None:
-        mask = self._mask(scope)
-        return None if mask is None else self.index.items.number.view[mask]
-
-    def _fits(self, vector: Vectors) -> bool:
-        """Whether there are vectors that a query can be compared with.
-
-        Raises:
-            InvalidInput: There are, of another length.
-        """
-        dimension = self._tables.dimension()
-        if vector.shape == (dimension,):
-            return True
-        if len(self._tables.with_vectors()):
-            problem = f"has shape {vector.shape}; the store's vectors have {(dimension,)}"
-            raise InvalidInput("vector", problem)
-        return False
+            rows = self._connection.rows(_NEAREST.format(width=width), values)
+        else:
+            named = self._connection.many_numbers(items.tolist())
+            rows = self._connection.rows(_NEAREST_OF.format(width=width), (*values, named))
+        beyond = rows[-1][1] if len(rows) == most else None
+        return Near([row[0] for row in rows], [row[2] for row in rows], beyond)

@@ -12,7 +12,8 @@ from mnemon.adapters.postgres.opening import (
 )
 from mnemon.adapters.postgres.places import place_of, session
 from mnemon.adapters.postgres.schema import BOUND, SCHEMA, Making
-from mnemon.adapters.postgres.search import DatabaseSearch, VectorTables
+from mnemon.adapters.postgres.search import VectorTables
+from mnemon.adapters.sql.nearby import NearbySearch
 from mnemon.adapters.sql.store import HAS_VECTORS, SqlStore
 from mnemon.errors import WrongEmbeddingModel
 from mnemon.ports.store import StoreMeta
@@ -112,7 +113,7 @@ class PostgresStore(SqlStore):
         if owner.next_item <= self._vectors_in_memory:
             return super()._search(connection, sealing, owner)
         tables = VectorTables(connection, sealing, owner.number)
-        return DatabaseSearch(self._index(owner, tables), tables)
+        return NearbySearch(self._index(owner, tables), tables)
 
     @property
     def meta(self) -> StoreMeta:
