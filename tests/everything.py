@@ -7,6 +7,7 @@ import numpy as np
 from mnemon.domain.memories import Action, Event, Link, Source, State
 from mnemon.domain.recall import Scope
 from mnemon.domain.work import Mark, Progress, Work
+from mnemon.ports.api_keys import ApiKey, KeyRole
 from mnemon.ports.store import Snapshot, Store, Transaction
 from mnemon.ports.usage import Spent
 from mnemon.testing.builders import (
@@ -38,6 +39,10 @@ def do_everything(store: Store) -> None:
         _work(store, work)
     store.usage.add("alice", "extract", Spent(1), at=at(0))
     store.usage.since("alice", at(0))
+    store.api_keys.add(ApiKey("phone", KeyRole.OWNER, "alice", at(0)), b"d" * 32)
+    store.api_keys.find(b"d" * 32)
+    store.api_keys.all()
+    store.api_keys.revoke("phone", at(1))
 
 
 def _work(store: Store, work: Work) -> None:

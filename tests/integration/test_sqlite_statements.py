@@ -24,9 +24,12 @@ from mnemon.testing.builders import (
     short_entry,
 )
 
-_WITHOUT_OWNER = {"meta", "owners", "sqlite_schema", "carray", "json_each", "w", "waiting"}
+_WITHOUT_OWNER = {
+    *("meta", "owners", "api_keys", "sqlite_schema"),
+    *("carray", "json_each", "w", "waiting"),
+}
 """What may be read whole: facts about the store, the list of owners, or that of those who have
-something waiting, and ids asked for (w)."""
+something waiting, the keys of the service when one is made or revoked, and ids asked for (w)."""
 
 _BY_OWNER = r"owner_id=|\(name=|\(digest=|rowid=|messages_waiting \(owner_id>"
 """How rows are found; by the last the next owner who has something waiting."""

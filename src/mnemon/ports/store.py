@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from datetime import datetime
 
+    from mnemon.ports.api_keys import ApiKeys
     from mnemon.ports.jobs import Jobs
     from mnemon.ports.usage import Usage
     from mnemon.ports.work import Claims
@@ -93,6 +94,11 @@ class Store(Erasure, Protocol):
     @property
     def usage(self) -> Usage:
         """What models were asked."""
+        ...
+
+    @property
+    def api_keys(self) -> ApiKeys:
+        """The keys by which callers of the service are known."""
         ...
 
     def read(self, owner_id: str) -> AbstractContextManager[Snapshot]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mnemon.testing.builders import DIMENSION
+from mnemon.testing.store_api_keys import ApiKeysContract
 from mnemon.testing.store_base_memory import BaseMemoryContract
 from mnemon.testing.store_claims import ClaimsContract
 from mnemon.testing.store_jobs import JobsContract
@@ -65,6 +66,7 @@ class StoreContract(
     ClaimsContract,
     WaitingContract,
     UsageContract,
+    ApiKeysContract,
     OwnersContract,
     MetaContract,
     ConcurrencyContract,

@@ -9,6 +9,7 @@ from datetime import UTC
 from typing import TYPE_CHECKING
 
 from mnemon.adapters.crypto.plain import PlainCipher
+from mnemon.adapters.inmemory.api_keys import InMemoryApiKeys
 from mnemon.adapters.inmemory.base_memory import BaseMemoryChanges
 from mnemon.adapters.inmemory.claims import InMemoryClaims
 from mnemon.adapters.inmemory.jobs import InMemoryJobs
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import datetime
 
+    from mnemon.ports.api_keys import ApiKeys
     from mnemon.ports.jobs import Jobs
     from mnemon.ports.store import Snapshot, Transaction
     from mnemon.ports.usage import Usage
@@ -74,6 +76,7 @@ class InMemoryStore:
         self._meta = StoreMeta(1, None, None, PlainCipher.name, 1)
         self._is_closed = False
         self._jobs = InMemoryJobs()
+        self._api_keys = InMemoryApiKeys(self._refuse_if_closed)
         shared = (self._states, self._locked, self._refuse_if_closed)
         self._claims = InMemoryClaims(*shared)
         self._usage = InMemoryUsage(*shared)
@@ -92,6 +95,11 @@ class InMemoryStore:
     def usage(self) -> Usage:
         """See the port."""
         return self._usage
+
+    @property
+    def api_keys(self) -> ApiKeys:
+        """See the port."""
+        return self._api_keys
 
     @property
     def meta(self) -> StoreMeta:
@@ -163,6 +171,7 @@ class InMemoryStore:
         with self._locked(owner_id):
             self._erased.add(owner_id)
             self._jobs.forget_states()
+            self._api_keys.forget(owner_id)
             return self._states.pop(owner_id, None) is not None
 
     def is_erased(self, owner_id: str) -> bool:

@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
+from mnemon.adapters.sql.api_keys import SqlApiKeys
 from mnemon.adapters.sql.cache import IndexCache
 from mnemon.adapters.sql.claims import SqlClaims
 from mnemon.adapters.sql.erasing import OwnerErasing, refuse_erased
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from mnemon.adapters.sql.connection import Connection, Connections
     from mnemon.domain.items import Span, Trait
     from mnemon.domain.recall import Scope
+    from mnemon.ports.api_keys import ApiKeys
     from mnemon.ports.cipher import Cipher
     from mnemon.ports.jobs import Jobs
     from mnemon.ports.store import (
@@ -159,6 +161,7 @@ class SqlStore(OwnerErasing, Examining, Mending):
         self._jobs = SqlJobs(connections)
         self._claims = SqlClaims(connections)
         self._usage = SqlUsage(connections)
+        self._api_keys = SqlApiKeys(connections)
 
     @abstractmethod
     def settle(self) -> bool:
@@ -178,6 +181,11 @@ class SqlStore(OwnerErasing, Examining, Mending):
     def usage(self) -> Usage:
         """See the port."""
         return self._usage
+
+    @property
+    def api_keys(self) -> ApiKeys:
+        """See the port."""
+        return self._api_keys
 
     @property
     def cipher(self) -> Cipher:
