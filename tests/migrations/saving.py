@@ -22,14 +22,14 @@ from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
-_DIMENSION = 16
+DIMENSION = 16
 
 
 def opened(store: Path) -> Mnemon:
     """Open a store as the saved ones were."""
     return Mnemon.open(
         store,
-        embedder=HashingEmbedder(_DIMENSION),
+        embedder=HashingEmbedder(DIMENSION),
         tokens=WordCounter(),
         clock=SettableClock(NOW),
         cipher=PlainCipher(),

@@ -27,7 +27,7 @@ from mnemon.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from mnemon.adapters.postgres.connections import Raw
     from mnemon.adapters.postgres.places import Place
@@ -86,8 +86,13 @@ def is_there(raw: Raw, place: Place) -> bool:
     return bool(found and found[0])
 
 
-def facts_of(raw: Raw, place: Place) -> dict[str, str]:
+def facts_of(raw: Raw, place: Place, known: int = SCHEMA) -> dict[str, str]:
     """Return what a store says of itself.
+
+    Args:
+        raw: Within its schema.
+        place: What it is called.
+        known: The newest schema that may be.
 
     Raises:
         StoreDamaged: Too little.
@@ -96,8 +101,8 @@ def facts_of(raw: Raw, place: Place) -> dict[str, str]:
     facts: dict[str, str] = dict(raw.execute("SELECT name, value FROM meta").fetchall())
     if not {"schema", "vector", "cipher", "store_id", "key_check"} <= facts.keys():
         raise StoreDamaged(f"{place.name} does not say what it was made with")
-    if int(facts["schema"]) > SCHEMA:
-        raise StoreTooNew(int(facts["schema"]), SCHEMA)
+    if int(facts["schema"]) > known:
+        raise StoreTooNew(int(facts["schema"]), known)
     return facts
 
 
@@ -122,7 +127,12 @@ def lock_schema(raw: Raw) -> None:
 
 
 def make(
-    raw: Raw, place: Place, ciphers: Ciphers, analyser: int, making: Making
+    raw: Raw,
+    place: Place,
+    ciphers: Ciphers,
+    analyser: int,
+    making: Making,
+    migrations: Sequence[Callable[[Shape], str]] = MIGRATIONS,
 ) -> tuple[VectorForm, Cipher] | None:
     """Make a store; None: somebody else was faster.
 
@@ -143,12 +153,12 @@ def make(
                 PLAIN.type_name if making.half_precision else WHOLE.type_name,
                 is_hidden=bool(cipher.store_id),
             )
-            for migration in MIGRATIONS:
+            for migration in migrations:
                 raw.execute(migration(Shape(form, making.partitions)).encode())
         except psycopg.errors.InsufficientPrivilege as error:
             _refuse_to_make(place, error)
         facts = {
-            "schema": str(SCHEMA),
+            "schema": str(len(migrations)),
             "vector": form.type_name,
             "analyser": str(analyser),
             "cipher": cipher.name,
