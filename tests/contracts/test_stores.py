@@ -11,6 +11,7 @@ from mnemon.adapters.crypto.ring import KeyRing
 from mnemon.adapters.crypto.xchacha import KeyRingCiphers
 from mnemon.adapters.inmemory.store import InMemoryStore
 from mnemon.adapters.sqlite.store import SqliteStore
+from mnemon.adapters.sqlite.vec import SqliteVecStore
 from mnemon.ports.store import Store
 from mnemon.testing.builders import DIMENSION
 from mnemon.testing.store_contract import StoreContract
@@ -41,6 +42,26 @@ class TestEncryptedSqliteStore(StoreContract):
         keys = tmp_path / "keys"
         ring = KeyRing(keys / "key.ring", KeyFile(keys / "key"))
         store = SqliteStore.open(tmp_path / "memory.db", cipher=KeyRingCiphers(ring))
+        yield store
+        store.close()
+
+
+class TestSqliteVecStore(NearnessContract, ScopeContract):
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> Iterator[Store]:
+        store = SqliteVecStore.open(tmp_path / "memory.db", cipher=PlainCipher())
+        store.adopt_embedder("builders", DIMENSION)
+        yield store
+        store.close()
+
+
+class TestEncryptedSqliteVecStore(NearnessContract, ScopeContract):
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> Iterator[Store]:
+        keys = tmp_path / "keys"
+        ring = KeyRing(keys / "key.ring", KeyFile(keys / "key"))
+        store = SqliteVecStore.open(tmp_path / "memory.db", cipher=KeyRingCiphers(ring))
+        store.adopt_embedder("builders", DIMENSION)
         yield store
         store.close()
 

@@ -76,8 +76,8 @@ def dumped(store: Path) -> Iterator[str]:
                 yield "DELETE FROM sqlite_sequence;"
             for (row,) in file.execute(_quoted(file, name)):
                 yield f"INSERT INTO {name} VALUES ({row});"  # noqa: S608 - quoted by SQLite
-        indexes = "SELECT sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL"
-        yield from (f"{sql};" for (sql,) in file.execute(indexes))
+        later = "SELECT sql FROM sqlite_schema WHERE type <> 'table' AND sql IS NOT NULL"
+        yield from (f"{sql};" for (sql,) in file.execute(later))  # indexes, and triggers
 
 
 def _quoted(file: apsw.Connection, table: str) -> str:

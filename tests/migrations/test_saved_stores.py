@@ -27,7 +27,7 @@ def saved(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def schema_of(store: Path) -> set[tuple[str, ...]]:
-    """Return what a file's tables and indexes are, whatever the order of columns."""
+    """Return what a file's tables, indexes and triggers are, whatever the order of columns."""
     with closing(apsw.Connection(str(store))) as file:
         return {
             (*row,)
@@ -35,7 +35,7 @@ def schema_of(store: Path) -> set[tuple[str, ...]]:
                 'SELECT t.name, t.type, t.strict, t.wr, c.name, c.type, c."notnull", c.dflt_value,'
                 " c.pk FROM pragma_table_list AS t, pragma_table_info(t.name) AS c"
                 " UNION ALL SELECT name, type, sql, 0, 0, 0, 0, 0, 0 FROM sqlite_schema"
-                " WHERE type = 'index'"
+                " WHERE type IN ('index', 'trigger')"
             )
         }
 

@@ -17,7 +17,7 @@ from mnemon.adapters.sql.owner_row import OWNER_COLUMNS, OwnerRow
 from mnemon.errors import MnemonError, StoreDamaged, StoreReadOnly, StoreUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from mnemon.adapters.sql.connection import Row
@@ -94,7 +94,7 @@ def _without_locks(path: Path) -> str:
 class Connection:
     """One connection. A thread at a time."""
 
-    __slots__ = ("_raw", "path", "with_log")
+    __slots__ = ("_raw", "_with", "path", "with_log")
 
     def __init__(
         self,
@@ -121,6 +121,7 @@ class Connection:
         """
         self.path = path
         self.with_log = with_log
+        self._with: set[str] = set()
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         if read_only:
             flags = apsw.SQLITE_OPEN_READONLY
@@ -192,6 +193,24 @@ class Connection:
     def vector(self, stored: Any) -> Any:
         """See the shared protocol."""
         return stored
+
+    def extend(self, library: str, functions: Mapping[str, Callable[..., Any]]) -> None:
+        """Load a library of SQLite's functions, and add functions of one value, where not done yet.
+
+        Raises:
+            StoreUnavailable: It can't be loaded.
+        """
+        if library in self._with:
+            return
+        try:
+            self._raw.enable_load_extension(True)
+            self._raw.load_extension(library)
+            self._raw.enable_load_extension(False)
+            for name, function in functions.items():
+                self._raw.create_scalar_function(name, function, 1, deterministic=True)
+        except apsw.Error as error:
+            raise StoreUnavailable(f"{library} cannot be loaded into SQLite") from error
+        self._with.add(library)
 
     def owner(self, owner_id: str, *, lock: bool = False) -> OwnerRow:
         """See the shared protocol. Who writes has the whole file: nothing is to be locked."""

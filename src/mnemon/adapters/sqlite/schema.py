@@ -369,5 +369,72 @@ CREATE TABLE usage (
 ) STRICT, WITHOUT ROWID;
 """
 
-MIGRATIONS = (_FIRST, _SECOND)
+_THIRD = """
+-- What Chroma has of an owner's vectors, where it searches them. next_item: the vectors of all
+-- items below are there, but for those in the next table. sending_to: of items below some may be.
+-- model: what the vectors are of. stamp: what the collection was last known to be marked with;
+-- sending: what it is marked with next, or is already. is_dropping: the collection has to go.
+CREATE TABLE vectors_sent (
+  owner_id INTEGER PRIMARY KEY,
+  next_item INTEGER NOT NULL,
+  sending_to INTEGER NOT NULL,
+  model TEXT NOT NULL,
+  stamp TEXT,
+  sending TEXT,
+  is_dropping INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+-- What has changed of what may be there: a passage, there or not any more. changes: how often.
+CREATE TABLE vectors_due (
+  owner_id INTEGER NOT NULL,
+  item INTEGER NOT NULL,
+  part INTEGER NOT NULL,
+  changes INTEGER NOT NULL,
+  PRIMARY KEY (owner_id, item, part)
+) STRICT, WITHOUT ROWID;
+
+-- By triggers, so that nobody who writes, whether Chroma is used there or not, can leave it out.
+CREATE TRIGGER passages_added AFTER INSERT ON passages WHEN EXISTS (
+  SELECT 1 FROM vectors_sent WHERE owner_id = NEW.owner_id AND sending_to > NEW.item
+) BEGIN
+  INSERT INTO vectors_due VALUES (NEW.owner_id, NEW.item, NEW.part, 1)
+    ON CONFLICT DO UPDATE SET changes = changes + 1;
+END;
+CREATE TRIGGER passages_changed AFTER UPDATE OF vector ON passages WHEN EXISTS (
+  SELECT 1 FROM vectors_sent WHERE owner_id = NEW.owner_id AND sending_to > NEW.item
+) BEGIN
+  INSERT INTO vectors_due VALUES (NEW.owner_id, NEW.item, NEW.part, 1)
+    ON CONFLICT DO UPDATE SET changes = changes + 1;
+END;
+CREATE TRIGGER passages_removed AFTER DELETE ON passages WHEN EXISTS (
+  SELECT 1 FROM vectors_sent WHERE owner_id = OLD.owner_id AND sending_to > OLD.item
+) BEGIN
+  INSERT INTO vectors_due VALUES (OLD.owner_id, OLD.item, OLD.part, 1)
+    ON CONFLICT DO UPDATE SET changes = changes + 1;
+END;
+CREATE TRIGGER items_changed_kind AFTER UPDATE OF kind, compressed ON items WHEN EXISTS (
+  SELECT 1 FROM vectors_sent WHERE owner_id = NEW.owner_id AND sending_to > NEW.item
+) AND (OLD.kind IS NOT NEW.kind OR OLD.compressed <> NEW.compressed) BEGIN
+  INSERT INTO vectors_due SELECT p.owner_id, p.item, p.part, 1 FROM passages AS p
+    WHERE p.owner_id = NEW.owner_id AND p.item = NEW.item
+    ON CONFLICT DO UPDATE SET changes = changes + 1;
+END;
+CREATE TRIGGER memories_changed_importance AFTER UPDATE OF importance ON memories WHEN EXISTS (
+  SELECT 1 FROM vectors_sent WHERE owner_id = NEW.owner_id
+) AND OLD.importance <> NEW.importance BEGIN
+  INSERT INTO vectors_due SELECT p.owner_id, p.item, p.part, 1
+    FROM items AS i CROSS JOIN passages AS p ON p.owner_id = i.owner_id AND p.item = i.item
+    WHERE i.owner_id = NEW.owner_id AND i.item IN (
+      SELECT item FROM memories WHERE owner_id = NEW.owner_id AND id = NEW.id
+      UNION SELECT item FROM versions WHERE owner_id = NEW.owner_id AND id = NEW.id
+    )
+    ON CONFLICT DO UPDATE SET changes = changes + 1;
+END;
+CREATE TRIGGER owners_removed AFTER DELETE ON owners BEGIN
+  UPDATE vectors_sent SET is_dropping = 1 WHERE owner_id = OLD.owner_id;
+  DELETE FROM vectors_due WHERE owner_id = OLD.owner_id;
+END;
+"""
+
+MIGRATIONS = (_FIRST, _SECOND, _THIRD)
 """The script at index n leads from schema n to schema n + 1."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from mnemon.adapters.sql.store import HAS_VECTORS, SqlStore
 from mnemon.adapters.sqlite.backups import BackingUp
@@ -47,7 +47,8 @@ class SqliteStore(FileChecking, BackingUp, SqlStore):
         analyser: int = 1,
         busy_timeout_s: float = 5.0,
         index_cache_bytes: int = 256 * _MEBIBYTE,
-    ) -> SqliteStore:
+        **more: Any,
+    ) -> Self:
         """Open a file, making it and its folder where there is none.
 
         Where the system does not let it be written, or the disk is full, it is opened to read;
@@ -58,6 +59,7 @@ class SqliteStore(FileChecking, BackingUp, SqlStore):
             analyser: Version of the text analysis, kept in a new store.
             busy_timeout_s: For how long to wait for another writer.
             index_cache_bytes: How much memory the search indexes of all owners may take.
+            more: What a store of this kind is made with besides.
 
         Raises:
             StoreUnavailable: It can't be opened or made, or stays locked.
@@ -70,7 +72,7 @@ class SqliteStore(FileChecking, BackingUp, SqlStore):
         connections, known = connect(
             file, ciphers=cipher, analyser=analyser, busy_timeout_s=busy_timeout_s
         )
-        return cls(connections, known, index_cache_bytes)
+        return cls(connections, known, index_cache_bytes, **more)
 
     @property
     def meta(self) -> StoreMeta:
