@@ -1,10 +1,12 @@
 """A PostgreSQL server for the tests, and new, empty stores in it."""
 
 import os
+import secrets
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 from psycopg import sql
@@ -42,6 +44,25 @@ def on_server() -> str:
             connection.execute(f"ALTER SYSTEM SET {setting}".encode())
         connection.execute("SELECT pg_reload_conf()")
     return str(server.get_uri())
+
+
+@contextmanager
+def new_database(url: str) -> Iterator[str]:
+    """Give the URL of a new, empty database on a server; it is gone at the end."""
+    name = f"mnemon_{secrets.token_hex(8)}"
+    named = sql.Identifier(name)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(named))
+        try:
+            yield in_database(url, name)
+        finally:
+            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(named))
+
+
+def in_database(url: str, name: str) -> str:
+    """Return the URL of another database on the same server."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(path=f"/{name}"))
 
 
 def emptied(url: str, schema: str) -> None:

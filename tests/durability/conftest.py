@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from durability.checking import COLUMNS, Tally
+from postgres import new_database
 
 _PROPERTY = "durability"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Where a new store is to be: the file, or the URL of a database of its own."""
+    if request.param == "sqlite":
+        yield str(tmp_path / "memory.db")
+        return
+    with new_database(request.getfixturevalue("postgres_url")) as url:
+        yield url
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from pathlib import Path
 
 import apsw
+import psycopg
 
 from durability.ledger import PAGE
 from mnemon import Memory, Mnemon, OwnerMemory, Source
@@ -30,10 +30,14 @@ def deeds(memory: Mnemon, owner: str) -> list[str]:
     return [*sorted(told), f"the base memory was written {version} times"]
 
 
-def unlearned(store: Path) -> int:
+def unlearned(store: str) -> int:
     """Return how many messages of a store are not marked as learned from."""
-    with closing(apsw.Connection(str(store))) as file:
-        ((count,),) = file.execute(_UNMARKED).fetchall()
+    if "://" in store:
+        with psycopg.connect(store, options="-c search_path=mnemon") as database:
+            ((count,),) = database.execute(_UNMARKED).fetchall()
+    else:
+        with closing(apsw.Connection(store)) as file:
+            ((count,),) = file.execute(_UNMARKED).fetchall()
     assert isinstance(count, int)
     return count
 

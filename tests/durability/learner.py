@@ -23,7 +23,7 @@ class Orders(msgspec.Struct, frozen=True):
     """What the program is to do.
 
     Attributes:
-        path: The store.
+        store: The file, or the URL of a database.
         key: See `opening`.
         profile: Of the owners.
         url: Where the model is.
@@ -33,7 +33,7 @@ class Orders(msgspec.Struct, frozen=True):
             learns in the background; 0: it only learns.
     """
 
-    path: str
+    store: str
     key: str
     profile: str
     url: str
@@ -49,7 +49,7 @@ def learn(encoded: bytes, telling: Connection) -> None:
     clock = SettableClock(orders.now)
     chat = client(orders.url, name=orders.name)
     with opened(
-        orders.path,
+        orders.store,
         chat,
         clock=clock,
         profile=orders.profile,

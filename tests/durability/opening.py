@@ -15,14 +15,14 @@ from mnemon.testing.embedders import HashingEmbedder, WordCounter
 PLAIN = "plain"
 
 
-def opened(path: Path, key: str) -> Mnemon:
+def opened(store: Path | str, key: str) -> Mnemon:
     """Open a store.
 
     Args:
-        path: The file.
+        store: The file, or the URL of a database.
         key: The file of the master key, or `PLAIN` for a store without encryption.
     """
-    return Mnemon.open(path, embedder=HashingEmbedder(), tokens=WordCounter(), cipher=ciphers(key))
+    return Mnemon.open(store, embedder=HashingEmbedder(), tokens=WordCounter(), cipher=ciphers(key))
 
 
 def ciphers(key: str) -> Ciphers:

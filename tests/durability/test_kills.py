@@ -21,7 +21,7 @@ _MOST_LINES = 200
 
 
 def kill_again_and_again(
-    folder: Path, tally: Tally, *, encrypted: bool, seed: int, kills: int
+    store: str, folder: Path, tally: Tally, *, encrypted: bool, seed: int, kills: int
 ) -> None:
     """Kill one writer after the other on one store, and check it after each.
 
@@ -29,20 +29,20 @@ def kill_again_and_again(
     half done in the shared memory beside the log is met by a process that goes on.
     """
     chosen = random.Random(seed)  # noqa: S311 - the same moments in every run
-    path, key = folder / "memory.db", str(folder / "key") if encrypted else PLAIN
+    key = str(folder / "key") if encrypted else PLAIN
     ledger = Ledger()
-    stays_open = opened(path, key) if seed % 2 else None
+    stays_open = opened(store, key) if seed % 2 else None
     for kill in range(kills):
         workers = chosen.choice((("0",), ("0",), ("0", "1", "2")))
-        orders = Orders(str(path), key, seed * 1_000 + kill, workers)
+        orders = Orders(store, key, seed * 1_000 + kill, workers)
         after_s, after_lines = moment(chosen)
         for line in killed(orders.command(), after_s, after_lines=after_lines)[1:]:
             ledger.take(decode(line))
-        memory = stays_open or opened(path, key)
+        memory = stays_open or opened(store, key)
         check(memory, ledger, tally)
         if memory is not stays_open:
             memory.close()
-    with stays_open or opened(path, key) as memory:
+    with stays_open or opened(store, key) as memory:
         check_all(memory, ledger, tally)
 
 
@@ -54,12 +54,14 @@ def moment(chosen: random.Random) -> tuple[float, int]:
 
 
 @pytest.mark.parametrize(
-    ("encrypted", "seed", "kills"), [(True, 1, 3), (False, 2, 2)], ids=["encrypted", "plain"]
+    ("store", "encrypted", "seed", "kills"),
+    [("sqlite", True, 1, 3), ("sqlite", False, 2, 2), ("postgresql", True, 3, 2)],
+    indirect=["store"],
 )
 def test_nothing_acknowledged_is_lost_to_a_kill(
-    tmp_path: Path, tally: Tally, *, encrypted: bool, seed: int, kills: int
+    store: str, tmp_path: Path, tally: Tally, *, encrypted: bool, seed: int, kills: int
 ) -> None:
-    kill_again_and_again(tmp_path, tally, encrypted=encrypted, seed=seed, kills=kills)
+    kill_again_and_again(store, tmp_path, tally, encrypted=encrypted, seed=seed, kills=kills)
 
 
 @pytest.mark.soak
@@ -67,6 +69,6 @@ def test_nothing_acknowledged_is_lost_to_a_kill(
 @pytest.mark.parametrize("encrypted", [True, False], ids=["encrypted", "plain"])
 @pytest.mark.parametrize("seed", range(10, 20))
 def test_nothing_acknowledged_is_lost_to_500_kills(
-    tmp_path: Path, tally: Tally, *, encrypted: bool, seed: int
+    store: str, tmp_path: Path, tally: Tally, *, encrypted: bool, seed: int
 ) -> None:
-    kill_again_and_again(tmp_path, tally, encrypted=encrypted, seed=seed, kills=25)
+    kill_again_and_again(store, tmp_path, tally, encrypted=encrypted, seed=seed, kills=25)

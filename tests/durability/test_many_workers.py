@@ -8,7 +8,6 @@ from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -62,8 +61,8 @@ class BoxModel:
         return {"facts": [{"content": found[0], **kind}]}
 
 
-def store_for(path: Path, url: str, profile: str, clock: SettableClock) -> Mnemon:
-    return opened(path, client(url), clock=clock, profile=profile, cipher=ciphers(PLAIN))
+def store_for(store: str, url: str, profile: str, clock: SettableClock) -> Mnemon:
+    return opened(store, client(url), clock=clock, profile=profile, cipher=ciphers(PLAIN))
 
 
 def talk(memory: Mnemon, owner: str) -> None:
@@ -71,13 +70,13 @@ def talk(memory: Mnemon, owner: str) -> None:
         memory.learn(f"Box {number} of {owner} holds lamps.", "Noted.", owner=owner)
 
 
-def learn_at_once(path: Path, url: str, clock: SettableClock) -> None:
+def learn_at_once(store: str, url: str, clock: SettableClock) -> None:
     """Let processes learn until nothing waits."""
     running = [
         started(
             learn,
             msgspec.json.encode(
-                Orders(str(path), PLAIN, "facts", url, clock.now(), name=f"worker {number}")
+                Orders(store, PLAIN, "facts", url, clock.now(), name=f"worker {number}")
             ),
         )
         for number in range(_PROCESSES)
@@ -88,21 +87,21 @@ def learn_at_once(path: Path, url: str, clock: SettableClock) -> None:
         assert each.process.exitcode == 0
 
 
-def test_three_processes_learn_everything_once_and_in_order(tmp_path: Path) -> None:
-    path, clock, model = tmp_path / "memory.db", SettableClock(START), BoxModel()
+def test_three_processes_learn_everything_once_and_in_order(store: str) -> None:
+    clock, model = SettableClock(START), BoxModel()
     with ModelServer(model) as server:
-        with store_for(path, server.openai_url, "facts", clock) as memory:
+        with store_for(store, server.openai_url, "facts", clock) as memory:
             for owner in _OWNERS:
                 talk(memory, owner)
         clock.advance(timedelta(hours=1))
-        learn_at_once(path, server.openai_url, clock)
+        learn_at_once(store, server.openai_url, clock)
     said = {(owner, number) for owner in _OWNERS for number in range(_EXCHANGES)}
     assert model.asked == Counter(said)
     assert set().union(*model.owners_of.values()) == set(_OWNERS)
     assert sum(map(len, model.owners_of.values())) == len(_OWNERS)
     assert len(model.owners_of) == _PROCESSES
-    assert unlearned(path) == 0
-    with store_for(path, "http://127.0.0.1:9", "facts", clock) as memory:
+    assert unlearned(store) == 0
+    with store_for(store, "http://127.0.0.1:9", "facts", clock) as memory:
         for owner in _OWNERS:
             assert told_in_order(memory, owner) == list(range(_EXCHANGES))
             assert sum("remembered" in each for each in deeds(memory, owner)) == _EXCHANGES
@@ -133,25 +132,29 @@ class HeldOnce:
         return self._rule(asked)
 
 
-@pytest.mark.parametrize("profile", ["facts", "tiers"])
-def test_a_worker_that_was_taken_over_writes_nothing(tmp_path: Path, profile: str) -> None:
-    path, script = tmp_path / "memory.db", load_script()[:12]
+@pytest.mark.parametrize(
+    ("store", "profile"),
+    [("sqlite", "facts"), ("sqlite", "tiers"), ("postgresql", "tiers")],
+    indirect=["store"],
+)
+def test_a_worker_that_was_taken_over_writes_nothing(store: str, profile: str) -> None:
+    script = load_script()[:12]
     late, clock = SettableClock(START), SettableClock(START)
     model = HeldOnce(KnowingModel(), "slow")
     with ModelServer(model) as server:
         url = server.openai_url
 
-        def store(name: str, of: SettableClock) -> Mnemon:
+        def opened_as(name: str, of: SettableClock) -> Mnemon:
             chat = client(url, name=name)
-            return opened(path, chat, clock=of, profile=profile, cipher=ciphers(PLAIN))
+            return opened(store, chat, clock=of, profile=profile, cipher=ciphers(PLAIN))
 
-        with store("quick", clock) as memory:
+        with opened_as("quick", clock) as memory:
             say(memory, clock, script)
         late.advance(clock.now() - late.now())
         clock.advance(timedelta(seconds=LEASE_S))
         with (
-            store("slow", late) as slow,
-            store("quick", clock) as quick,
+            opened_as("slow", late) as slow,
+            opened_as("quick", clock) as quick,
             ThreadPoolExecutor(1) as apart,
         ):
             working = apart.submit(slow.work)

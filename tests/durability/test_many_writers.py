@@ -46,12 +46,14 @@ def _started(orders: Orders) -> subprocess.Popen[bytes]:
     )
 
 
-def write_at_once(folder: Path, tally: Tally, *, encrypted: bool, threads: int, calls: int) -> None:
+def write_at_once(
+    store: str, folder: Path, tally: Tally, *, encrypted: bool, threads: int, calls: int
+) -> None:
     """Let two processes write, each with so many threads of which each makes so many calls."""
-    path, key = folder / "memory.db", str(folder / "key") if encrypted else PLAIN
+    key = str(folder / "key") if encrypted else PLAIN
     programs = [
         Orders(
-            str(path),
+            store,
             key,
             seed=process,
             workers=tuple(f"{process}.{n}" for n in range(threads)),
@@ -63,7 +65,7 @@ def write_at_once(folder: Path, tally: Tally, *, encrypted: bool, threads: int, 
     ledger = Ledger()
     for line in written_by(programs):
         ledger.take(decode(line))
-    with opened(path, key) as memory:
+    with opened(store, key) as memory:
         check(memory, ledger, tally)
         check_all(memory, ledger, tally)
         for fact in FACTS:
@@ -81,17 +83,21 @@ def assert_told_once(memory: Mnemon, fact: str, sessions: int) -> None:
     assert len({message.session_id for message in told_in}) == len(told_in) == sessions
 
 
-@pytest.mark.parametrize("encrypted", [True, False], ids=["encrypted", "plain"])
+@pytest.mark.parametrize(
+    ("store", "encrypted"),
+    [("sqlite", True), ("sqlite", False), ("postgresql", False)],
+    indirect=["store"],
+)
 def test_nothing_is_lost_or_doubled_by_two_processes_of_four_threads(
-    tmp_path: Path, tally: Tally, *, encrypted: bool
+    store: str, tmp_path: Path, tally: Tally, *, encrypted: bool
 ) -> None:
-    write_at_once(tmp_path, tally, encrypted=encrypted, threads=4, calls=5)
+    write_at_once(store, tmp_path, tally, encrypted=encrypted, threads=4, calls=5)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("encrypted", [True, False], ids=["encrypted", "plain"])
 def test_nothing_is_lost_or_doubled_by_two_processes_of_eight_threads(
-    tmp_path: Path, tally: Tally, *, encrypted: bool
+    store: str, tmp_path: Path, tally: Tally, *, encrypted: bool
 ) -> None:
-    write_at_once(tmp_path, tally, encrypted=encrypted, threads=8, calls=200)
+    write_at_once(store, tmp_path, tally, encrypted=encrypted, threads=8, calls=200)

@@ -10,7 +10,6 @@ import sys
 import threading
 from collections.abc import Callable
 from itertools import count
-from pathlib import Path
 
 import msgspec
 
@@ -23,7 +22,7 @@ class Orders(msgspec.Struct, frozen=True):
     """What the program is to do.
 
     Attributes:
-        path: The store.
+        store: The file, or the URL of a database.
         key: See `opening`.
         seed: Decides what it writes.
         workers: Their names; each writes in a thread of its own.
@@ -31,7 +30,7 @@ class Orders(msgspec.Struct, frozen=True):
         calls: How many calls each of them makes then; None: without end.
     """
 
-    path: str
+    store: str
     key: str
     seed: int
     workers: tuple[str, ...]
@@ -47,7 +46,7 @@ def main(orders: Orders) -> None:
     say = _printer()
     sys.stdout.write("starting\n")
     sys.stdout.flush()
-    with opened(Path(orders.path), orders.key) as memory:
+    with opened(orders.store, orders.key) as memory:
         workers = [
             Worker(memory, name, orders.seed * 1_000 + n, say)
             for n, name in enumerate(orders.workers)

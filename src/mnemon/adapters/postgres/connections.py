@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from time import monotonic
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import psycopg
 from psycopg import errors, sql
-from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
+from mnemon.adapters.postgres.pool import NoneFree, Pool, Raw
 from mnemon.adapters.postgres.schema import APPLICATION, owner_number
 from mnemon.adapters.postgres.values import Vector, VectorForm, adapt
 from mnemon.adapters.postgres.words import in_rows, in_words
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from mnemon.adapters.sql.connection import Row
 
-Raw = psycopg.Connection[Any]
-
 _OWNER = f"SELECT name, {OWNER_COLUMNS} FROM owners WHERE owner_id = $1"
 _NEW_OWNER = (
     "INSERT INTO owners (owner_id, name, key_version, generation)"
@@ -44,11 +42,10 @@ _NEW_OWNER = (
 
 _DAMAGED = (errors.ProgrammingError, errors.DataCorrupted, errors.IndexCorrupted)
 _PROBLEMS: tuple[tuple[tuple[type[psycopg.Error], ...], str], ...] = (
-    ((errors.LockNotAvailable, errors.DeadlockDetected), "is locked by another writer"),
+    ((errors.LockNotAvailable,), "is locked by another writer, of the same owner"),
+    ((errors.DeadlockDetected,), "has stopped one of two writers that waited for each other"),
     ((errors.QueryCanceled,), "has cancelled a statement that took too long"),
     ((errors.DiskFull,), "has no room left on its disk"),
-    ((errors.TooManyConnections,), "has no connection left to give"),
-    ((errors.OperationalError, errors.InterfaceError), "can't be reached"),
 )
 
 _ROWS_AT_ONCE = 50
@@ -57,10 +54,14 @@ _ROWS_AT_ONCE = 50
 _IDLE_TRANSACTION_S = 600
 """For how long a transaction may stand idle, as a verification does while it computes (a guess)."""
 
-_IDLE_CONNECTION_S = 300
-"""After how long a connection that nobody used is closed (a guess)."""
+_LEAST_WAIT_S = 0.1
+"""For the answer to a transaction's begin, even where the time is over."""
 
-_abandoned: list[ConnectionPool[Raw]] = []
+SILENT_S, AGAIN_S, TIMES = 10, 3, 3
+"""After how long of silence server and client ask whether the other is still there, how soon again,
+and how many times: who vanished holds an owner for 20 s then, and not for hours (a guess)."""
+
+_abandoned: list[Pool] = []
 """What a forked child got from its parent: to close it there would end the parent's sessions."""
 
 
@@ -75,6 +76,8 @@ def translated(error: psycopg.Error, place: str, waited_s: float = 0.0) -> Mnemo
     for kinds, problem in _PROBLEMS:
         if isinstance(error, kinds):
             return StoreUnavailable(f"{place} {problem}", waited_s)
+    if isinstance(error, (errors.OperationalError, errors.InterfaceError)):
+        return StoreUnavailable(f"{place} can't be reached: {_said(error)}", waited_s)
     return StoreUnavailable(f"{place}: {type(error).__name__}: {_said(error)}", waited_s)
 
 
@@ -115,7 +118,15 @@ class Connection:
         except errors.UniqueViolation as error:
             raise ConstraintBroken from error
         except psycopg.Error as error:
+            if statement == "COMMIT" and self._raw.closed:
+                raise self._in_doubt(error) from error
             raise translated(error, self._place) from error
+
+    def _in_doubt(self, error: psycopg.Error) -> StoreUnavailable:
+        return StoreUnavailable(
+            f"the connection to {self._place} was lost while it stored what was written, which"
+            f" is there whole or not at all: {_said(error)}"
+        )
 
     def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         """See the shared protocol."""
@@ -179,17 +190,25 @@ class Connection:
         found = self.owner(owner_id, lock=True)
         return found if found.number else self.new_owner(owner_id, key_version)
 
-    def begin(self, how: str, owner_id: str | None) -> None:
+    def begin(self, how: str, owner_id: str | None, timeout_s: float) -> None:
         """Begin a transaction that sees an owner's rows, and no others.
+
+        Args:
+            how: Which kind of transaction.
+            owner_id: Whose rows; None: nobody's.
+            timeout_s: For how long to wait for the server.
 
         Raises:
             psycopg.OperationalError: The connection is lost; nothing was done.
         """
+        # There is nothing to wait for but the server itself.
+        patience_s, self._raw.patience_s = self._raw.patience_s, timeout_s
         whose = "" if owner_id is None else str(owner_number(owner_id))
         # Two statements in one, which only the simple protocol takes: without values.
         self._cursor.execute(
             f"BEGIN {how}; SET LOCAL mnemon.owner = '{whose}'".encode(), prepare=False
         )
+        self._raw.patience_s = patience_s
 
     def see(self, number: int) -> None:
         """See the rows of the owner of a number in this transaction, and no others."""
@@ -230,6 +249,25 @@ class Access:
         """The same in milliseconds, as PostgreSQL takes it."""
         return round(self.statement_timeout_s * 1000)
 
+    @property
+    def patience_s(self) -> float | None:
+        """For how long a server may be silent while a statement runs; None: for ever."""
+        return self.statement_timeout_s + self.timeout_s if self.statement_timeout_s else None
+
+    def connect(self) -> Raw:
+        """Return a new connection, ready.
+
+        Raises:
+            psycopg.OperationalError: The server can't be reached.
+        """
+        with ExitStack() as failing:
+            raw = failing.enter_context(Raw.connect(self.conninfo, autocommit=True))
+            raw.patience_s = self.timeout_s
+            self.configure(raw)
+            raw.patience_s = self.patience_s
+            failing.pop_all()
+        return raw
+
     def configure(self, raw: Raw) -> None:
         """Make a new connection ready."""
         settings = [
@@ -238,6 +276,10 @@ class Access:
             sql.SQL("SET statement_timeout = {}").format(self.statement_ms),
             sql.SQL("SET idle_in_transaction_session_timeout = {}").format(
                 _IDLE_TRANSACTION_S * 1000
+            ),
+            sql.SQL(
+                f"SET tcp_keepalives_idle = {SILENT_S}; SET tcp_keepalives_interval = {AGAIN_S};"
+                f" SET tcp_keepalives_count = {TIMES}"
             ),
         ]
         if self.is_application:
@@ -270,20 +312,7 @@ class Connections:
 
     def _reset(self) -> None:
         self._process = os.getpid()
-        self._readers, self._writers = (self._pool(size) for size in self._sizes)
-
-    def _pool(self, size: int) -> ConnectionPool[Raw]:
-        return ConnectionPool(
-            self.access.conninfo,
-            kwargs={"autocommit": True},
-            min_size=0,
-            max_size=size,
-            open=False,
-            configure=self.access.configure,
-            timeout=self.access.timeout_s,
-            max_idle=_IDLE_CONNECTION_S,
-            num_workers=1,
-        )
+        self._readers, self._writers = (Pool(self.access.connect, size) for size in self._sizes)
 
     @contextmanager
     def reading(self, owner_id: str | None = None) -> Iterator[Connection]:
@@ -304,53 +333,52 @@ class Connections:
         """Lend a connection without a transaction, for what can't be done within one."""
         self._check_process()
         raw = self._borrowed(self._writers, monotonic())
+        raw.patience_s = None
         try:
             yield Connection(raw, self.access.place)
         finally:
-            self._writers.putconn(raw)
+            raw.patience_s = self.access.patience_s
+            self._writers.give_back(raw)
 
     @contextmanager
-    def _lent(
-        self, pool: ConnectionPool[Raw], how: str, owner_id: str | None
-    ) -> Iterator[Connection]:
+    def _lent(self, pool: Pool, how: str, owner_id: str | None) -> Iterator[Connection]:
         raw, connection = self._begun(pool, how, owner_id)
         try:
             yield connection
         finally:
             connection.roll_back()
-            pool.putconn(raw)
+            pool.give_back(raw)
 
-    def _begun(
-        self, pool: ConnectionPool[Raw], how: str, owner_id: str | None
-    ) -> tuple[Raw, Connection]:
+    def _begun(self, pool: Pool, how: str, owner_id: str | None) -> tuple[Raw, Connection]:
         """Return a connection with a transaction begun; those that are lost are let go."""
         started = monotonic()
+        until = started + self.access.timeout_s
         while True:
             raw = self._borrowed(pool, started)
             connection = Connection(raw, self.access.place)
             try:
-                connection.begin(how, owner_id)
+                connection.begin(how, owner_id, max(_LEAST_WAIT_S, until - monotonic()))
             except psycopg.Error as error:
-                pool.putconn(raw)
-                waited_s = monotonic() - started
-                if not raw.closed or waited_s > self.access.timeout_s:
-                    raise translated(error, self.access.place, waited_s) from error
+                was_lost = raw.closed
+                pool.give_back(raw)
+                if was_lost:
+                    pool.forget_idle()
+                if not was_lost or monotonic() > until:
+                    raise translated(error, self.access.place, monotonic() - started) from error
             else:
                 return raw, connection
 
-    def _borrowed(self, pool: ConnectionPool[Raw], started: float) -> Raw:
+    def _borrowed(self, pool: Pool, started: float) -> Raw:
         if self._closed:
             raise StoreUnavailable(f"the store is closed: {self.access.place}")
         try:
-            pool.open()
-            return pool.getconn(max(0.0, started + self.access.timeout_s - monotonic()))
-        except PoolClosed as error:
-            raise StoreUnavailable(f"the store is closed: {self.access.place}") from error
-        except PoolTimeout as error:
+            return pool.borrow(started + self.access.timeout_s - monotonic())
+        except NoneFree as error:
             raise StoreUnavailable(
-                f"{self.access.place} can't be reached, or all connections to it are in use",
-                monotonic() - started,
+                f"all connections to {self.access.place} are in use", monotonic() - started
             ) from error
+        except psycopg.Error as error:
+            raise translated(error, self.access.place, monotonic() - started) from error
 
     def close(self) -> None:
         """Close what is open: at once or, while lent, when given back."""

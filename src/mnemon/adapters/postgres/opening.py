@@ -29,13 +29,16 @@ from mnemon.errors import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from mnemon.adapters.postgres.connections import Raw
     from mnemon.adapters.postgres.places import Place
+    from mnemon.adapters.postgres.pool import Raw
     from mnemon.adapters.postgres.schema import Making
     from mnemon.ports.cipher import Cipher, Ciphers
 
 _LOCK = 0x4D6E656D
 """Of two who make or migrate a store at once, one waits for the other: "Mnem"."""
+
+_PATIENCE_S = 60.0
+"""No statement of these takes longer, where the server is well (a guess)."""
 
 _UNFORCED = (
     "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(%s)"
@@ -63,6 +66,7 @@ def prepare(
         KeyUnavailable: Its key is missing, or another; nothing was changed.
     """
     with session(place) as raw:
+        raw.patience_s = _PATIENCE_S + place.timeout_s
         if not is_there(raw, place):
             made = make(raw, place, ciphers, analyser, making)
             if made is not None:
@@ -190,8 +194,7 @@ def probe(access: Access) -> None:
         StoreUnavailable: The database can't be reached.
     """
     try:
-        with psycopg.connect(access.conninfo, autocommit=True) as raw:
-            access.configure(raw)
+        with access.connect() as raw:
             _refuse_unbound(raw, access)
             for owner, visible in (("", []), (str(PROBES[0]), [(PROBES[0],)])):
                 with raw.transaction(force_rollback=True):

@@ -12,16 +12,21 @@ import psycopg
 from psycopg import pq, sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from mnemon.adapters.postgres.connections import translated
+from mnemon.adapters.postgres.connections import AGAIN_S, SILENT_S, TIMES, translated
+from mnemon.adapters.postgres.pool import Raw
 from mnemon.errors import InvalidConfiguration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from mnemon.adapters.postgres.connections import Raw
-
 _SCHEMA = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,54}")
 """What need not be quoted. PostgreSQL's names have 63 bytes; a suffix must have room."""
+
+_KEEPALIVES = {
+    "keepalives_idle": SILENT_S,
+    "keepalives_interval": AGAIN_S,
+    "keepalives_count": TIMES,
+}
 
 _PORTS = re.compile(r"[0-9,]*")
 _NO_URL = "is not a URL of PostgreSQL's: what is no letter or digit in a password is written %XX"
@@ -61,6 +66,9 @@ def place_of(url: str, schema: str, timeout_s: float) -> Place:
     _refuse_misread(url, parts)
     parts.setdefault("connect_timeout", max(1, ceil(timeout_s)))
     parts.setdefault("application_name", "mnemon")
+    parts.setdefault("tcp_user_timeout", round(timeout_s * 1000))
+    for name, value in _KEEPALIVES.items():
+        parts.setdefault(name, value)
     return Place(make_conninfo("", **parts), _named(parts), schema, timeout_s)
 
 
@@ -96,7 +104,7 @@ def session(place: Place) -> Iterator[Raw]:
         StoreUnavailable: It can't be reached.
     """
     try:
-        with psycopg.connect(place.conninfo, autocommit=True) as raw:
+        with Raw.connect(place.conninfo, autocommit=True) as raw:
             settings = (
                 sql.SQL("SET search_path = {}, public").format(sql.Identifier(place.schema)),
                 sql.SQL("SET lock_timeout = {}").format(round(place.timeout_s * 1000)),

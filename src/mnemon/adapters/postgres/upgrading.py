@@ -15,8 +15,8 @@ from mnemon.errors import StoreReadOnly
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from mnemon.adapters.postgres.connections import Raw
     from mnemon.adapters.postgres.places import Place
+    from mnemon.adapters.postgres.pool import Raw
     from mnemon.adapters.postgres.schema import Making
     from mnemon.ports.cipher import Ciphers
 

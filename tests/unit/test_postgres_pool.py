@@ -1,0 +1,142 @@
+"""Connections are lent in the order in which they are asked for, and so many at most."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import psycopg
+import pytest
+
+from mnemon.adapters.postgres.pool import NoneFree, Pool, Raw
+
+_PATIENCE_S = 30.0
+
+
+@pytest.fixture
+def pool(postgres_url: str) -> Pool:
+    return Pool(partial(Raw.connect, postgres_url, autocommit=True), 2)
+
+
+def test_who_gives_a_connection_back_is_lent_it_again(pool: Pool) -> None:
+    first = pool.borrow(1)
+    pool.give_back(first)
+    assert pool.borrow(1) is first
+    second = pool.borrow(1)
+    assert second is not first
+    for raw in (first, second):
+        pool.give_back(raw)
+    assert pool.borrow(1) is second
+    pool.give_back(second)
+    pool.close()
+
+
+def test_who_waits_longest_is_served_first(pool: Pool) -> None:
+    lent = [pool.borrow(1), pool.borrow(1)]
+    served: list[int] = []
+
+    def serve(number: int) -> None:
+        raw = pool.borrow(_PATIENCE_S)
+        served.append(number)
+        pool.give_back(raw)
+
+    with ThreadPoolExecutor(5) as threads:
+        for number in range(5):
+            threads.submit(serve, number)
+            while len(pool._waiting) <= number:
+                pass
+        pool.give_back(lent.pop())
+    assert served == list(range(5))
+    pool.give_back(lent.pop())
+    pool.close()
+
+
+def test_who_waits_in_vain_takes_no_place(pool: Pool) -> None:
+    lent = [pool.borrow(1), pool.borrow(1)]
+    for _ in range(3):
+        with pytest.raises(NoneFree):
+            pool.borrow(0.01)
+    for raw in lent:
+        pool.give_back(raw)
+    assert {id(pool.borrow(1)), id(pool.borrow(1))} == {*map(id, lent)}
+    for raw in lent:
+        pool.give_back(raw)
+    pool.close()
+
+
+def test_who_can_not_connect_takes_no_place() -> None:
+    tried = 0
+
+    def refuse() -> Raw:
+        nonlocal tried
+        tried += 1
+        raise psycopg.OperationalError
+
+    pool = Pool(refuse, 1)
+    for _ in range(2):
+        with pytest.raises(psycopg.OperationalError):
+            pool.borrow(0.1)
+    assert tried > 3
+
+
+def test_what_is_within_a_transaction_or_lost_is_not_lent_again(pool: Pool) -> None:
+    begun, lost = pool.borrow(1), pool.borrow(1)
+    begun.execute("BEGIN")
+    lost.close()
+    for raw in (begun, lost):
+        pool.give_back(raw)
+    assert begun.closed
+    fresh = pool.borrow(1)
+    assert fresh not in (begun, lost)
+    pool.give_back(fresh)
+    pool.close()
+
+
+def test_what_is_lent_when_the_pool_is_closed_is_closed_when_it_is_given_back(pool: Pool) -> None:
+    idle, lent = pool.borrow(1), pool.borrow(1)
+    pool.give_back(idle)
+    pool.close()
+    assert idle.closed
+    lent.execute("SELECT 1")
+    pool.give_back(lent)
+    assert lent.closed
+
+
+def test_many_threads_share_few_connections(pool: Pool) -> None:
+    most, now = 0, 0
+    lock = threading.Lock()
+
+    def use(_: int) -> None:
+        nonlocal most, now
+        raw = pool.borrow(_PATIENCE_S)
+        with lock:
+            now += 1
+            most = max(most, now)
+        raw.execute("SELECT 1")
+        with lock:
+            now -= 1
+        pool.give_back(raw)
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(use, range(100)))
+    assert most == 2
+    pool.close()
+
+
+def test_silence_of_the_server_is_waited_for_only_so_long(pool: Pool) -> None:
+    raw = pool.borrow(1)
+    raw.patience_s = 0.2
+    with pytest.raises(psycopg.OperationalError, match=r"no answer for 0\.2 s"):
+        raw.execute("SELECT pg_sleep(5)")
+    assert raw.closed
+    pool.give_back(raw)
+    pool.close()
+
+
+def test_an_answer_in_pieces_is_not_silence(pool: Pool) -> None:
+    raw = pool.borrow(1)
+    raw.patience_s = 1.0
+    assert len(raw.execute("SELECT repeat('x', 10000) FROM generate_series(1, 2000)").fetchall())
+    pool.give_back(raw)
+    pool.close()
