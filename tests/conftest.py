@@ -1,5 +1,7 @@
 """What holds for every test: one thread, no network, a home of its own, Hypothesis's profiles."""
 
+from __future__ import annotations
+
 import os
 
 # Before numpy is first imported: threads of the BLAS library on a shared machine cost more than
@@ -14,7 +16,7 @@ import shutil
 import socket
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -104,3 +106,59 @@ def postgres_url() -> str:
     from postgres import on_server
 
     return on_server()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Know the option that has all be run on PostgreSQL too."""
+    parser.addoption(
+        "--everywhere", action="store_true", help="run what opens a store on PostgreSQL too"
+    )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Have some tests run on more than one database."""
+    from databases import SQLITE, databases
+
+    everywhere = metafunc.config.getoption("everywhere")
+    found = databases(metafunc.definition, everywhere=everywhere)
+    if found != [SQLITE]:
+        metafunc.parametrize("database", found, indirect=True, scope="module")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what would be run twice on the same database."""
+    from databases import is_wanted
+
+    left = [item for item in items if not is_wanted(item)]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if is_wanted(item)]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def database(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Let stores stand in the database that a test is to be run on: SQLite if none is named.
+
+    What lasts for more than one test and opens a store must name this, to be made anew in each.
+    """
+    name: str = getattr(request, "param", "sqlite")
+    if name == "sqlite":
+        yield name
+        return
+    from databases import PLACES
+
+    with PLACES.lent(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mnemon.bootstrap.open_store", PLACES.open)
+        yield name
+
+
+@pytest.fixture(autouse=True)
+def _places_given_back(database: str) -> Iterator[None]:
+    """Have each test find empty what no other still uses."""
+    if database == "sqlite":
+        yield
+        return
+    from databases import PLACES
+
+    with PLACES.lent():
+        yield

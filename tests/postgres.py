@@ -13,7 +13,7 @@ from psycopg import sql
 
 from mnemon.adapters.postgres.schema import BOUND
 from mnemon.adapters.postgres.store import VECTORS_IN_MEMORY, PostgresStore
-from mnemon.ports.cipher import Ciphers
+from mnemon.ports.cipher import Cipher, Ciphers
 
 GIVEN = "MNEMON_TEST_POSTGRES"
 """The environment variable that names a server of which the tests may make what they like."""
@@ -75,6 +75,29 @@ def emptied(url: str, schema: str) -> None:
         for table in (*BOUND, *_OTHERS):
             connection.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(table)))
         connection.execute("DELETE FROM meta WHERE name IN ('embedder', 'dimension')")
+
+
+def is_made(url: str, schema: str) -> bool:
+    """Tell whether there is a store in a schema."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        found = connection.execute("SELECT to_regclass(%s)", (f"{schema}.meta",)).fetchone()
+    return bool(found and found[0])
+
+
+def remade(url: str, schema: str, cipher: Cipher) -> None:
+    """Remove all that is in a store, and let it have been made with another cipher."""
+    emptied(url, schema)
+    facts = {
+        "cipher": cipher.name,
+        "store_id": cipher.store_id.hex(),
+        "key_check": cipher.check.hex(),
+    }
+    with psycopg.connect(url, autocommit=True) as connection:
+        meta = sql.Identifier(schema, "meta")
+        for name, value in facts.items():
+            connection.execute(
+                sql.SQL("UPDATE {} SET value = %s WHERE name = %s").format(meta), (value, name)
+            )
 
 
 def dropped(url: str, schema: str) -> None:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-import apsw
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from databases import POSTGRES, execute
 from mnemon import Message, Mnemon, OwnerMemory
 from mnemon.adapters.crypto.plain import PlainCipher
 from mnemon.domain.memories import Memory
@@ -104,14 +104,9 @@ def again(path: Path) -> Mnemon:
 
 
 def plant(path: Path, *statements: str) -> None:
-    with closing(apsw.Connection(str(path))) as connection:
-        changed = 0
-        for statement in statements:
-            for name, meaning in NAMES.items():
-                statement = statement.replace(name, meaning)  # noqa: PLW2901
-            connection.execute(statement)
-            changed += connection.changes()
-        assert changed
+    for name, meaning in NAMES.items():
+        statements = tuple(each.replace(name, meaning) for each in statements)
+    assert execute(path, *statements)
 
 
 def test_nothing_is_found_where_nothing_is_wrong(path: Path) -> None:
@@ -285,7 +280,7 @@ DAMAGE = {
     "a byte of a text is flipped": Damage(
         "content",
         "UPDATE memories SET content = CAST(substr(content, 1, length(content) - 2) || x'71'"
-        " || substr(content, -1) AS BLOB) WHERE @ONE",
+        " || substr(content, length(content)) AS BLOB) WHERE @ONE",
         False,
     ),
     "the texts of two memories are swapped": Damage(
@@ -298,11 +293,20 @@ DAMAGE = {
     ),
 }
 
+VECTORS = {
+    "a vector is too short": "UPDATE passages SET vector = subvector(vector, 1, 382) WHERE @ONE",
+    "a vector is not normed": "UPDATE passages SET vector = array_fill(5, ARRAY[384])::vector"
+    " WHERE @ONE",
+}
+"""How the same is said of columns of vectors, in PostgreSQL."""
+
 
 @pytest.mark.parametrize("name", DAMAGE)
-def test_planted_damage_is_found_and_repaired_where_it_can_be(path: Path, name: str) -> None:
+def test_planted_damage_is_found_and_repaired_where_it_can_be(
+    path: Path, database: str, name: str
+) -> None:
     damage = DAMAGE[name]
-    plant(path, damage.statement)
+    plant(path, (database == POSTGRES and VECTORS.get(name)) or damage.statement)
     kind = damage.kind
     if kind == "content":
         kind = "sealed" if path.parent.name == "encrypted" else "text"
@@ -346,6 +350,7 @@ def test_after_a_repair_recall_answers_as_before(path: Path) -> None:
         assert memory.verify().findings == ()
 
 
+@pytest.mark.sqlite
 def test_a_damaged_page_is_found(path: Path) -> None:
     content = bytearray(path.read_bytes())
     page = len(content) // 4096 // 2

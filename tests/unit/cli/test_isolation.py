@@ -39,7 +39,10 @@ def clock() -> SettableClock:
 
 
 @pytest.fixture(scope="module")
-def stores(tmp_path_factory: pytest.TempPathFactory, clock: SettableClock) -> Iterator[Stores]:
+def stores(
+    tmp_path_factory: pytest.TempPathFactory, clock: SettableClock, database: str
+) -> Iterator[Stores]:
+    assert database  # they are made anew in each
     folder = tmp_path_factory.mktemp("stores")
 
     def opened(store: str | Path) -> Mnemon:

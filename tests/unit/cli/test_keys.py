@@ -27,6 +27,11 @@ def test_the_first_store_says_once_where_the_keys_are(mnemon: Any, tmp_path: Pat
     assert "back them up" in first.err
     assert str(tmp_path / "home") in first.err
     assert mnemon.ok("remember", "two", "--store", "memory.db").err == ""
+
+
+@pytest.mark.sqlite
+@pytest.mark.usefixtures("key")
+def test_what_is_remembered_does_not_stand_in_the_file(tmp_path: Path) -> None:
     assert b"4711" not in (tmp_path / "memory.db").read_bytes()
 
 
@@ -96,6 +101,7 @@ def test_backup_and_restore_need_a_file(mnemon: Any) -> None:
     assert mnemon("key", "backup", "keys.json").code == 9
 
 
+@pytest.mark.sqlite
 def test_reset_deletes_the_store_and_its_keys_and_nothing_else(
     mnemon: Any, key: Path, tmp_path: Path
 ) -> None:

@@ -287,6 +287,7 @@ def test_memory_that_is_switched_off_refuses_to_write(
     assert "enabled = true" in answer.err
 
 
+@pytest.mark.sqlite
 def test_a_file_that_is_no_store_is_refused(mnemon: Any) -> None:
     from pathlib import Path
 

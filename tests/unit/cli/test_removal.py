@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
+
+from databases import execute
 
 
 def test_a_purged_memory_is_gone_for_good(mnemon: Any) -> None:
@@ -50,6 +50,7 @@ def test_whom_to_erase_must_be_said(mnemon: Any) -> None:
     assert mnemon("erase", "--owner", "tesret", "--yes").code == 4
 
 
+@pytest.mark.sqlite
 def test_a_backup_is_made_and_restored(mnemon: Any, tmp_path: Path) -> None:
     mnemon.ok("remember", "Lives in Oslo")
     assert mnemon.json("backup", "copy.db")["bytes"] == (tmp_path / "copy.db").stat().st_size
@@ -66,8 +67,7 @@ def test_a_backup_is_made_and_restored(mnemon: Any, tmp_path: Path) -> None:
 def test_damage_has_an_exit_code_of_its_own_and_is_repaired(mnemon: Any, tmp_path: Path) -> None:
     mnemon.ok("remember", "Lives in Oslo", "--store", "m.db")
     assert "Nothing is wrong" in mnemon.ok("verify", "--store", "m.db").out
-    with closing(apsw.Connection(str(tmp_path / "m.db"))) as connection:
-        connection.execute("DELETE FROM terms")
+    assert execute(tmp_path / "m.db", "DELETE FROM terms")
     answer = mnemon("verify", "--store", "m.db")
     assert answer.code == 16
     assert "keywords" in answer.out

@@ -1,0 +1,142 @@
+"""The same tests on another database: the stores that they open by a path stand in PostgreSQL.
+
+A test is run on both where its module is named in `ON_BOTH`, and all that open a store with
+`--everywhere`; but for what is marked `sqlite`, which looks into files. In memory, too, is another
+database.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import apsw
+import psycopg
+import pytest
+from psycopg import sql
+
+from mnemon.adapters.crypto.plain import PlainCipher
+from mnemon.adapters.postgres.schema import owner_number
+from mnemon.adapters.postgres.store import PostgresStore
+from mnemon.bootstrap import IN_MEMORY, open_ciphers, open_store
+from mnemon.config import Settings
+from mnemon.ports.cipher import Cipher, Ciphers
+from mnemon.ports.store import Store
+from postgres import is_made, on_server, own, remade
+
+SQLITE, POSTGRES = "sqlite", "postgres"
+
+ON_BOTH = ("conformance/", "unit/cli/")
+"""Modules whose tests are always run on both databases; the beginnings of their paths."""
+
+_BEYOND = ("conformance/", "unit/cli/", "integration/", "properties/test_engine.py")
+"""Those that `--everywhere` adds."""
+
+_NAMED_OTHERWISE = ("inmemory", ":memory:")
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """Gives a new store a cipher that was made already."""
+
+    cipher: Cipher
+
+    def new(self) -> Cipher:
+        return self.cipher
+
+    def known(self, name: str, store_id: bytes, check: bytes) -> Cipher:
+        raise AssertionError((name, store_id, check))
+
+
+@dataclass(slots=True)
+class Places:
+    """Which schema of the server stands for which file; they are emptied and used again."""
+
+    of: dict[str, str] = field(default_factory=dict)
+
+    def open(self, url: str, settings: Settings, ciphers: Ciphers | None = None) -> Store:
+        """Open the store that stands for a file, or for one in memory, of that name."""
+        ciphers = ciphers or open_ciphers(settings)
+        name = f"{url} {len(self.of)}" if url == IN_MEMORY else str(Path(url).resolve())
+        if name not in self.of:
+            self.of[name] = self._new(ciphers)
+        own = replace(settings.postgres, schema=self.of[name], key_ring="file")
+        return open_store(on_server(), replace(settings, postgres=own), ciphers)
+
+    def _new(self, ciphers: Ciphers) -> str:
+        """Return a schema with an empty store in it, which has a cipher of these."""
+        cipher = ciphers.new()
+        form = "plain" if isinstance(cipher, PlainCipher) else "sealed"
+        taken = set(self.of.values())
+        schema = next(name for n in range(1_000) if (name := own(f"{form}_place_{n}")) not in taken)
+        if is_made(on_server(), schema):
+            remade(on_server(), schema, cipher)
+        else:
+            PostgresStore.open(on_server(), cipher=_Made(cipher), schema=schema).close()
+        return schema
+
+    @contextmanager
+    def lent(self) -> Iterator[None]:
+        """Give back at the end what was taken within."""
+        before = dict(self.of)
+        yield
+        self.of = before
+
+
+PLACES = Places()
+"""Those of this process's tests."""
+
+
+def execute(path: Path, *statements: str) -> int:
+    """Run statements on the store that a path names, past all care; return how many rows changed.
+
+    They are in SQLite's words, of which some are said otherwise for PostgreSQL; the first owner
+    is Alice, the second Bob.
+    """
+    schema = PLACES.of.get(str(path.resolve()))
+    if schema is None:
+        with closing(apsw.Connection(str(path))) as connection:
+            for statement in statements:
+                connection.execute(statement)
+            return connection.total_changes()
+    with psycopg.connect(on_server(), autocommit=True) as raw:
+        raw.execute(sql.SQL("SET search_path = {}, public").format(sql.Identifier(schema)))
+        return sum(raw.execute(_said(each).encode()).rowcount for each in statements)
+
+
+_WORDS = (
+    (r"\bowner_id = 1\b", f"owner_id = {owner_number('alice')}"),
+    (r"\bowner_id = 2\b", f"owner_id = {owner_number('bob')}"),
+    (r"(VALUES \(|SELECT )1,", rf"\g<1>{owner_number('alice')},"),
+    (r"\bzeroblob\((\d+)\)", r"decode(repeat('00', \1), 'hex')"),
+    (r"\brandomblob\(16\)", "decode(md5(random()::text), 'hex')"),
+    (r"\bx'([0-9a-f]*)'", r"'\\x\1'::bytea"),
+    (r"\bAS BLOB\b", "AS bytea"),
+)
+
+
+def _said(statement: str) -> str:
+    """Return a statement as PostgreSQL takes it."""
+    for pattern, words in _WORDS:
+        statement = re.sub(pattern, words, statement)
+    return statement
+
+
+def is_wanted(item: pytest.Item) -> bool:
+    """Whether a test says something on the database that it is to be run on."""
+    callspec = getattr(item, "callspec", None)
+    values = dict(callspec.params) if callspec else {}
+    if values.pop("database", SQLITE) == SQLITE:
+        return True
+    return not any(value in _NAMED_OTHERWISE for value in values.values() if isinstance(value, str))
+
+
+def databases(definition: pytest.Item, *, everywhere: bool) -> list[str]:
+    """Return which databases a test is run on."""
+    path = definition.path.relative_to(Path(__file__).parent).as_posix()
+    named = path.startswith(ON_BOTH) or (everywhere and path.startswith(_BEYOND))
+    is_other = definition.get_closest_marker("sqlite") is not None
+    return [SQLITE, POSTGRES] if named and not is_other else [SQLITE]
