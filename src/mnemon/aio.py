@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mnemon.domain.ingestion import Ingested
     from mnemon.exchange.records import Record
     from mnemon.ports.backups import Restored
+    from mnemon.services.migrate import Migrated
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -154,6 +155,11 @@ class AsyncMnemon:
     async def restore_backup(cls, *args: Any, **options: Any) -> Restored:
         """Put a backup in a store's place; takes what `Mnemon.restore_backup` takes."""
         return await asyncio.to_thread(partial(Mnemon.restore_backup, *args, **options))
+
+    @classmethod
+    async def migrate(cls, *args: Any, **options: Any) -> Migrated:
+        """Move a store into another database; takes what `Mnemon.migrate` takes."""
+        return await asyncio.to_thread(partial(Mnemon.migrate, *args, **options))
 
     async def _run(self, call: Callable[[], R]) -> R:
         if self._is_closed:

@@ -17,9 +17,14 @@ from mnemon.config.loading import user_folder
 from mnemon.config.paths import file_path
 from mnemon.config.thresholds import fitted
 from mnemon.config.urls import is_conninfo
-from mnemon.errors import InvalidConfiguration, InvalidInput, WrongEmbeddingModel
-from mnemon.ports.backups import Copyable
+from mnemon.errors import (
+    InvalidConfiguration,
+    InvalidInput,
+    StoreUnavailable,
+    WrongEmbeddingModel,
+)
 from mnemon.ports.embedder import Asked
+from mnemon.ports.moving import Movable
 from mnemon.profiles.model import Profile
 from mnemon.services.access import Access
 from mnemon.services.asking import AskedArbitrator, NoModel
@@ -39,7 +44,6 @@ if TYPE_CHECKING:
     from mnemon.owner import Services
     from mnemon.policies.merging import Verdict
     from mnemon.ports.arbitrator import Arbitrator
-    from mnemon.ports.backups import Restored
     from mnemon.ports.chat import ChatModel
     from mnemon.ports.cipher import Ciphers
     from mnemon.ports.clock import Clock
@@ -94,7 +98,7 @@ def assemble(  # noqa: PLR0913 - what `Mnemon.open` takes
 ) -> Parts:
     """Open a store and put the services around it; see `Mnemon.open`."""
     own = () if profile is None or isinstance(profile, str) else (_profile(profile),)
-    loaded = _loaded(config, profile if isinstance(profile, str) else None)
+    loaded = read_settings(config, profile if isinstance(profile, str) else None)
     clock = clock or SystemClock()
     chosen = _embedder(embedder, loaded.settings)
     settings = fitted(loaded, chosen.name).settings
@@ -106,7 +110,7 @@ def assemble(  # noqa: PLR0913 - what `Mnemon.open` takes
         raise InvalidConfiguration(
             "profile", f"{default!r} is none of {', '.join(book)}", loaded.origins["profile"]
         )
-    store = open_store(settings.store if url is None else _store_url(url), settings, ciphers)
+    store = open_store(settings.store if url is None else store_url(url), settings, ciphers)
     try:
         _check_model(store, chosen)
         touches = Touches(store, clock)
@@ -152,8 +156,16 @@ def _profile(given: object) -> Profile:
     return given
 
 
-def open_store(url: str, settings: Settings, ciphers: Ciphers | None = None) -> Store:
+def open_store(
+    url: str, settings: Settings, ciphers: Ciphers | None = None, *, unfinished: bool = False
+) -> Store:
     """Open the store that a URL or path names.
+
+    Args:
+        url: The URL or path.
+        settings: How it is opened.
+        ciphers: What it is sealed with, or known by; None: by the settings.
+        unfinished: Whether it may be one that a migration has not come to the end with.
 
     Raises:
         InvalidConfiguration: There is no such kind of store.
@@ -162,6 +174,19 @@ def open_store(url: str, settings: Settings, ciphers: Ciphers | None = None) -> 
         StoreTooNew: A newer Mnemon wrote it.
         KeyUnavailable: It is encrypted, and its key is missing or another.
     """
+    store = _opened(url, settings, ciphers)
+    if unfinished or not isinstance(store, Movable):
+        return store
+    moved = store.migration
+    if moved is None or moved.states is not None:
+        return store
+    store.close()
+    raise StoreUnavailable(
+        f"{store.place} holds a part of {moved.place} only: go on with `mnemon migrate --to …`"
+    )
+
+
+def _opened(url: str, settings: Settings, ciphers: Ciphers | None) -> Store:
     if url == IN_MEMORY:
         from mnemon.adapters.inmemory.store import InMemoryStore
 
@@ -239,42 +264,6 @@ def open_ring(settings: Settings) -> KeyRing:
     return KeyRing(file.with_name(f"{file.name}.ring"), source)
 
 
-def back_up(
-    parts: Parts,
-    path: str | os.PathLike[str],
-    *,
-    overwrite: bool,
-    advance: Callable[[int], None] | None,
-) -> int:
-    """Copy an open store; see `Mnemon.backup`."""
-    store = parts.store
-    if not isinstance(store, Copyable):
-        raise InvalidInput("store", "is kept in memory only: there is nothing to copy")
-    parts.touches.flush()
-    return store.back_up(Path(path), overwrite=overwrite, advance=advance)
-
-
-def restore_backup(
-    path: str | os.PathLike[str],
-    url: str | os.PathLike[str] | None,
-    *,
-    force: bool,
-    config: Loaded | str | os.PathLike[str] | None,
-    ciphers: Ciphers | None,
-) -> Restored:
-    """Put a backup in a store's place; see `Mnemon.restore_backup`."""
-    from mnemon.adapters.sqlite.backups import restore
-
-    settings = _loaded(config, None).settings
-    return restore(
-        Path(path),
-        _store_path(settings.store if url is None else _store_url(url)),
-        ciphers or open_ciphers(settings),
-        force=force,
-        busy_timeout_s=settings.busy_timeout_s,
-    )
-
-
 def reset_store(settings: Settings) -> list[Path]:
     """Delete the store that is configured and its keys, and return the files that were there.
 
@@ -291,10 +280,10 @@ def reset_store(settings: Settings) -> list[Path]:
         if ring.path.exists():
             ring.remove_store(store_id)
 
-    return delete_store(_store_path(settings.store), settings.busy_timeout_s, forget)
+    return delete_store(store_path(settings.store), settings.busy_timeout_s, forget)
 
 
-def _store_path(url: str) -> Path:
+def store_path(url: str) -> Path:
     """Return the file that a URL or path names."""
     scheme, separator, rest = url.partition("://")
     _refuse_conninfo(url)
@@ -304,11 +293,13 @@ def _store_path(url: str) -> Path:
     return file_path(rest if separator else url, "store")
 
 
-def _store_url(url: str | os.PathLike[str]) -> str:
+def store_url(url: str | os.PathLike[str]) -> str:
+    """Return a store's URL or path, given as such or as a path."""
     return url if isinstance(url, str) else str(file_path(url, "store"))
 
 
-def _loaded(config: Loaded | str | os.PathLike[str] | None, profile: str | None) -> Loaded:
+def read_settings(config: Loaded | str | os.PathLike[str] | None, profile: str | None) -> Loaded:
+    """Return the settings as they were loaded, or from a file and the environment."""
     if isinstance(config, Loaded):
         return config
     path = None if config is None else Path(config)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mnemon import bootstrap
+from mnemon import bootstrap, copies
 from mnemon.doors import OwnerDoors
 from mnemon.owner import OwnerMemory
 from mnemon.policies import arguments
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from mnemon.profiles.model import Profile
     from mnemon.services.consolidation.staging import Consolidated
     from mnemon.services.inspect import ProfileInfo
+    from mnemon.services.migrate import Migrated
     from mnemon.services.purge import Erased
     from mnemon.services.retain import Retained
     from mnemon.services.scheduling import Done
@@ -186,7 +187,7 @@ class Mnemon(OwnerDoors):
             InvalidInput: The store is none that can be copied.
             StoreUnavailable: The file can't be written.
         """
-        return bootstrap.back_up(self._parts, path, overwrite=overwrite, advance=advance)
+        return copies.back_up(self._parts, path, overwrite=overwrite, advance=advance)
 
     @classmethod
     def restore_backup(
@@ -218,7 +219,47 @@ class Mnemon(OwnerDoors):
             KeyUnavailable: There is no key to it.
             StoreUnavailable: The store is open somewhere, or files can't be written.
         """
-        return bootstrap.restore_backup(path, url, force=force, config=config, ciphers=cipher)
+        return copies.restore_backup(path, url, force=force, config=config, ciphers=cipher)
+
+    @classmethod
+    def migrate(
+        cls,
+        to: str | PathLike[str],
+        source: str | PathLike[str] | None = None,
+        *,
+        verify: bool = False,
+        config: Loaded | str | PathLike[str] | None = None,
+        cipher: Ciphers | None = None,
+        advance: Callable[[int], None] | None = None,
+    ) -> Migrated:
+        """Move a store, all owners, into another database: SQLite or PostgreSQL.
+
+        Content, history, ids, times, versions, vectors and keys of API are copied as they are; the
+        source is read only, and stays. An encrypted store's keys are copied too: either store can
+        be erased from, or reset, without the other, so who is to be forgotten must be erased from
+        both. Interrupted, it goes on when called again; until it is finished, the target is
+        refused when opened. What the source's writers did meanwhile comes along when called again,
+        as long as nobody has written to the target.
+
+        Args:
+            to: Where to: a file's path or URL, where nothing is, or an empty store, or this
+                source's migration.
+            source: The store to move; None: by the configuration.
+            verify: Only compare both, changing nothing.
+            config: See `open`.
+            cipher: See `open`; of both.
+            advance: Called with a number of rows as they are copied and compared.
+
+        Raises:
+            NotFound: There is no such store.
+            Conflict: The target holds something else, or was written to since.
+            InvalidInput: A store is kept in memory.
+            KeyUnavailable: There is no key to the source.
+            StoreUnavailable: One of them can't be opened or written.
+        """
+        return copies.migrate(
+            to, source, verify=verify, config=config, ciphers=cipher, advance=advance
+        )
 
     def verify(
         self, *, repair: bool = False, advance: Callable[[int], None] | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mnemon.adapters.postgres.connections import Access, Connections
 from mnemon.adapters.postgres.opening import (
@@ -114,6 +114,15 @@ class PostgresStore(SqlStore):
             return super()._search(connection, sealing, owner)
         tables = VectorTables(connection, sealing, owner.number)
         return NearbySearch(self._index(owner, tables), tables)
+
+    @property
+    def place(self) -> str:
+        """See `Movable`."""
+        access = self._connections.access
+        return f"{access.place}, schema {access.schema}"
+
+    def _as_fact(self, value: str | int | bytes) -> Any:
+        return value.hex() if isinstance(value, bytes) else str(value)
 
     @property
     def meta(self) -> StoreMeta:

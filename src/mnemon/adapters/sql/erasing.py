@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mnemon.adapters.sql.tables import TABLES
 from mnemon.adapters.sql.values import micros
 from mnemon.errors import OwnerErased
 from mnemon.ports.cipher import KeyChanging
@@ -15,24 +16,7 @@ if TYPE_CHECKING:
     from mnemon.adapters.sql.connection import Connection, Connections
     from mnemon.ports.cipher import Cipher
 
-OWNED = (
-    "sessions",
-    "participants",
-    "messages",
-    "message_versions",
-    "memories",
-    "versions",
-    "items",
-    "passages",
-    "terms",
-    "tags",
-    "derived",
-    "links",
-    "events",
-    "base_memories",
-    "claims",
-    "usage",
-)
+OWNED = tuple(table.name for table in TABLES.values() if table.is_owned)
 """The tables whose rows are an owner's, by number."""
 
 

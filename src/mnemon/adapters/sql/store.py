@@ -15,6 +15,7 @@ from mnemon.adapters.sql.index import OwnerIndex, Stamp, empty_index
 from mnemon.adapters.sql.indexing import Tables
 from mnemon.adapters.sql.jobs import SqlJobs
 from mnemon.adapters.sql.mending import Mending
+from mnemon.adapters.sql.moving import Moving
 from mnemon.adapters.sql.owner_row import OwnerRow
 from mnemon.adapters.sql.resealing import Resealer
 from mnemon.adapters.sql.sealing import Sealing
@@ -148,7 +149,7 @@ class SqlTransaction(Searching, Writer):
         Writer.__init__(self, connection, sealing, owner)
 
 
-class SqlStore(OwnerErasing, Examining, Mending):
+class SqlStore(OwnerErasing, Examining, Mending, Moving):
     """The half of a `Store` that does not depend on which database it is in."""
 
     _connections: Connections

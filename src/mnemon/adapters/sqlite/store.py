@@ -75,6 +75,14 @@ class SqliteStore(FileChecking, BackingUp, SqlStore):
         return cls(connections, known, index_cache_bytes, **more)
 
     @property
+    def place(self) -> str:
+        """See `Movable`."""
+        return str(self._connections.path)
+
+    def _as_fact(self, value: str | int | bytes) -> Any:
+        return value
+
+    @property
     def meta(self) -> StoreMeta:
         """See the port."""
         with self._connections.reading() as connection:

@@ -37,6 +37,7 @@ COMMANDS: Final = {
     "export": Entry("export", "Write all memories and messages of an owner as JSON lines."),
     "backup": Entry("backup", "Copy the store to a file, while it is in use."),
     "restore-backup": Entry("restore_backup", "Put a backup in the store's place."),
+    "migrate": Entry("migrate", "Move the store into another database."),
     "erase": Entry("erase", "Remove everything of an owner for good."),
     "key": Entry("key", "Back up, bring back or change the encryption keys."),
     "reset": Entry("reset", "Delete the store and its keys, and start afresh."),

@@ -1,0 +1,53 @@
+"""What tells the rows of a table from others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemon.adapters.sql.copying import summed
+
+VALUES = st.one_of(
+    st.none(), st.integers(-(2**63), 2**63 - 1), st.binary(max_size=5), st.text(max_size=5)
+)
+ROWS = st.lists(st.tuples(VALUES, VALUES, VALUES), min_size=1, max_size=8)
+
+
+def batches(rows: list[tuple[Any, ...]], size: int) -> Iterator[tuple[str, list[Any]]]:
+    for start in range(0, len(rows), size):
+        yield "terms", rows[start : start + size]
+
+
+@given(rows=ROWS, one=st.integers(1, 9), other=st.integers(1, 9))
+def test_rows_are_summed_alike_in_whatever_batches_they_come(
+    rows: list[tuple[Any, ...]], one: int, other: int
+) -> None:
+    assert summed(batches(rows, one)) == summed(batches(rows, other))
+    assert summed(batches(rows, one))["terms"].rows == len(rows)
+
+
+@given(rows=ROWS, data=st.data())
+def test_any_other_value_or_row_or_order_gives_another_sum(
+    rows: list[tuple[Any, ...]], data: st.DataObject
+) -> None:
+    at = data.draw(st.integers(0, len(rows) - 1))
+    column, value = data.draw(st.integers(0, 2)), data.draw(VALUES)
+    changed = list(rows[at])
+    changed[column] = value
+    for other in (
+        [*rows[:at], tuple(changed), *rows[at + 1 :]],
+        [*rows[:at], *rows[at + 1 :]],
+        rows[::-1],
+    ):
+        assert (summed(batches(other, 2)) == summed(batches(rows, 2))) == (other == rows)
+
+
+def test_nothing_has_no_sum_and_zero_has_no_sign() -> None:
+    assert summed([]) == {}
+    row = (*range(11), 0.0, *range(20))
+    minus = (*range(11), -0.0, *range(20))
+    assert summed([("memories", [row])]) == summed([("memories", [minus])])
+    assert summed([("terms", [row])]) != summed([("terms", [minus])])
