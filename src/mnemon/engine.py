@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mnemon.bootstrap import Parts
     from mnemon.config import Loaded
     from mnemon.policies.merging import Verdict
+    from mnemon.ports.api_keys import ApiKey
     from mnemon.ports.arbitrator import Arbitrator
     from mnemon.ports.backups import Restored
     from mnemon.ports.chat import ChatModel, StreamingModel
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from mnemon.ports.reranker import Reranker
     from mnemon.ports.tokens import TokenCounter
     from mnemon.profiles.model import Profile
+    from mnemon.services.api_keys import NewApiKey
     from mnemon.services.consolidation.staging import Consolidated
     from mnemon.services.inspect import ProfileInfo
     from mnemon.services.migrate import Migrated
@@ -165,6 +167,39 @@ class Mnemon(OwnerDoors):
             NotFound: The owner has nothing stored.
         """
         return self._parts.services.keys.rotate(owner)
+
+    def create_api_key(
+        self, name: str, *, role: str = "owner", owner: str | None = None
+    ) -> NewApiKey:
+        """Make a key for a caller of the service; it is shown this once.
+
+        Args:
+            name: What people call it; free once its key is revoked.
+            role: "owner", who may do everything of one owner; "service", of any owner named in the
+                call; "admin", that, and what concerns the whole store.
+            owner: Whose key it is, for the role "owner".
+
+        Raises:
+            InvalidInput: An argument can't be taken.
+            Conflict: A key in force has that name, or the owner was erased.
+        """
+        return self._parts.services.api_keys.create(name, role, owner)
+
+    def api_keys(self) -> tuple[ApiKey, ...]:
+        """Return what is known of all keys, revoked ones too, oldest first."""
+        return self._parts.services.api_keys.all()
+
+    def known_api_key(self, secret: str) -> ApiKey | None:
+        """Return the key in force that a caller shows; None: it is none."""
+        return self._parts.services.api_keys.known(secret)
+
+    def revoke_api_key(self, name: str) -> None:
+        """Let the key in force of that name open nothing any more, at once.
+
+        Raises:
+            NotFound: There is none.
+        """
+        self._parts.services.api_keys.revoke(name)
 
     def backup(
         self,

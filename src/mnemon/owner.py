@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mnemon.domain.work import Backlog
     from mnemon.exchange.jsonl import Remembered
     from mnemon.exchange.records import Record
+    from mnemon.services.api_keys import ApiKeyKeeping
     from mnemon.services.base_memory import BaseMemoryKeeping
     from mnemon.services.change import Changing, Forgotten
     from mnemon.services.compressing import Compressed, Compressing
@@ -56,6 +57,7 @@ IGNORE = "IGNORE"
 class Services:
     """The use cases that the doors call."""
 
+    api_keys: ApiKeyKeeping
     base_memory: BaseMemoryKeeping
     maintaining: Maintaining
     retaining: Retaining

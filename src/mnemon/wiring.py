@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mnemon.owner import CONTEXT_TOP_K, TOKEN_BUDGET, Services
 from mnemon.ports.usage import Prices
+from mnemon.services.api_keys import ApiKeyKeeping
 from mnemon.services.base_memory import BaseMemoryKeeping
 from mnemon.services.change import Changing
 from mnemon.services.compressing import Compressing
@@ -95,6 +96,7 @@ def services(ground: Ground, settings: Settings) -> Services:
         return contexts.build(owner_id, request, touch=True).text
 
     return Services(
+        api_keys=ApiKeyKeeping(access),
         base_memory=BaseMemoryKeeping(access),
         maintaining=maintaining,
         retaining=retaining,

@@ -1,0 +1,1 @@
+"""The service: REST, a proxy, and the device's contract."""

@@ -1,0 +1,116 @@
+"""The service, put together."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import anyio.to_thread
+from fastapi import FastAPI
+from fastapi.middleware.cors import CORSMiddleware
+
+from mnemon.adapters.clock import SystemClock
+from mnemon.entrypoints.http import problems
+from mnemon.entrypoints.http.callers import Doorkeeper
+from mnemon.entrypoints.http.guarding import Guard, Limits, Rates
+from mnemon.entrypoints.http.metrics import Metrics
+from mnemon.entrypoints.http.routes import memories, operations, recalling, sessions, transfer
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from mnemon.engine import Mnemon
+    from mnemon.ports.clock import Clock
+
+ROUTERS = (memories, recalling, sessions, transfer, operations)
+
+_PROBLEMS: dict[int | str, dict[str, Any]] = {
+    status: {
+        "model": problems.ProblemDocument,
+        "content": {problems.MEDIA_TYPE: {}},
+        "description": description,
+    }
+    for status, description in (
+        (400, "The request can't be understood."),
+        (401, "No key, or one that opens nothing."),
+        (403, "The key may not do that."),
+        (404, "The owner has no such thing."),
+        (409, "It does not fit what is stored now."),
+        (410, "The owner was erased."),
+        (413, "The body is too long."),
+        (415, "The body is not of the type asked for."),
+        (421, "The server is not known by that name."),
+        (422, "An argument can't be taken."),
+        (429, "Too many requests."),
+        (502, "A model or an embedding service failed."),
+        (503, "The store can't be reached now, or too many requests are under way."),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """How the service is to be.
+
+    Attributes:
+        open_for: The owner for whom everybody may call without a key; None: keys are needed.
+        hosts: What `Host` may be; "*": anything.
+        origins: Pages that may call it from a browser.
+        body_bytes: How long a body may be.
+        at_once: How many requests may be under way.
+        threads: How many of them are worked on.
+        requests_a_minute: Of each caller; 0: as many as they like.
+        drain_s: For how long to wait at the end for what is being learned.
+    """
+
+    open_for: str | None = None
+    hosts: frozenset[str] = frozenset({"localhost", "127.0.0.1", "::1"})
+    origins: frozenset[str] = field(default_factory=frozenset)
+    body_bytes: int = 10_000_000
+    at_once: int = 128
+    threads: int = 16
+    requests_a_minute: int = 0
+    drain_s: float = 10.0
+
+
+def create_app(engine: Mnemon, serving: Serving, clock: Clock | None = None) -> FastAPI:
+    """Return the service of an engine, which stays open until the service ends."""
+
+    @asynccontextmanager
+    async def living(app: FastAPI) -> AsyncIterator[None]:
+        anyio.to_thread.current_default_thread_limiter().total_tokens = serving.threads
+        yield
+        await anyio.to_thread.run_sync(engine.drain, serving.drain_s)
+        del app
+
+    app = FastAPI(
+        title="Mnemon",
+        description="Persistent memory for AI assistants and agents.",
+        version=version("mnemon"),
+        lifespan=living,
+        responses=_PROBLEMS,
+        redirect_slashes=False,
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.engine = engine
+    app.state.clock = clock or SystemClock()
+    app.state.metrics = Metrics()
+    app.state.doorkeeper = Doorkeeper(engine, serving.open_for, monotonic)
+    app.state.rates = Rates(serving.requests_a_minute)
+    problems.install(app)
+    for module in ROUTERS:
+        app.include_router(module.router)
+    if serving.origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=sorted(serving.origins),
+            allow_methods=["*"],
+            allow_headers=["*"],
+        )
+    limits = Limits(serving.hosts, serving.origins, serving.body_bytes, serving.at_once)
+    app.add_middleware(Guard, limits=limits, metrics=app.state.metrics)
+    return app

@@ -1,0 +1,171 @@
+"""Who calls, and whose memory they may touch."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated
+
+from fastapi import Depends, Header, Request
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from mnemon.engine import Mnemon
+from mnemon.entrypoints.http.problems import Problem
+from mnemon.errors import Forbidden
+from mnemon.owner import OwnerMemory
+from mnemon.ports.api_keys import KeyRole
+from mnemon.ports.clock import Clock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+OWNER_HEADER = "X-Owner-Id"
+
+_FAILURES, _WITHIN_S = 20, 60.0
+"""So many wrong keys from one address, and it has to wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who calls.
+
+    Attributes:
+        role: What they may do.
+        owner: The only owner for whom they may; None: any, named in the call.
+        name: The key's name; empty where none is needed.
+    """
+
+    role: KeyRole
+    owner: str | None
+    name: str = ""
+
+    def acting_for(self, named: str | None, otherwise: str | None = None) -> str:
+        """Return for whom a call is.
+
+        Args:
+            named: Who the header names.
+            otherwise: Who else does, where that may count: the `user` of a body.
+
+        Raises:
+            Forbidden: They may not act for who is named.
+            Problem: Nobody is named.
+        """
+        if self.owner is not None:
+            if named is not None and named != self.owner:
+                raise Forbidden("this key may not act for another owner")
+            return self.owner
+        owner = named or otherwise
+        if not owner:
+            raise Problem(400, f"name the owner in {OWNER_HEADER}: this key is not of one owner")
+        return owner
+
+
+@dataclass
+class Doorkeeper:
+    """Knows callers by their keys, and slows down who tries many.
+
+    Attributes:
+        engine: Knows the keys.
+        open_for: The owner for whom everybody may call without a key; None: nobody may.
+        now_s: A clock that only goes forward, in seconds.
+    """
+
+    engine: Mnemon
+    open_for: str | None
+    now_s: Callable[[], float]
+    _failures: dict[str, deque[float]] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def caller(self, secret: str | None, address: str) -> Caller:
+        """Return who shows a key.
+
+        Raises:
+            Problem: They show none, a wrong one, or have shown too many wrong ones.
+        """
+        if self.open_for is not None:
+            return Caller(KeyRole.ADMIN, self.open_for)
+        self._refuse_who_tries(address)
+        if secret is None:
+            raise Problem(401, "a key is needed", {"WWW-Authenticate": "Bearer"})
+        key = self.engine.known_api_key(secret)
+        if key is None:
+            self._note_failure(address)
+            raise Problem(
+                401, "that key opens nothing", {"WWW-Authenticate": 'Bearer error="invalid_token"'}
+            )
+        return Caller(key.role, key.owner, key.name)
+
+    def _refuse_who_tries(self, address: str) -> None:
+        with self._lock:
+            failures = self._failures.get(address)
+            while failures and failures[0] < self.now_s() - _WITHIN_S:
+                failures.popleft()
+            if failures is not None and not failures:
+                del self._failures[address]
+            if failures and len(failures) >= _FAILURES:
+                raise Problem(429, "too many wrong keys", {"Retry-After": str(int(_WITHIN_S))})
+
+    def _note_failure(self, address: str) -> None:
+        with self._lock:
+            self._failures.setdefault(address, deque(maxlen=_FAILURES)).append(self.now_s())
+
+
+_bearer = HTTPBearer(auto_error=False, description="An API key: `mnemon api-key create`.")
+
+
+def known_caller(
+    request: Request,
+    shown: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+) -> Caller:
+    """Return who calls."""
+    keeper: Doorkeeper = request.app.state.doorkeeper
+    address = request.client.host if request.client else ""
+    caller = keeper.caller(shown.credentials if shown else None, address)
+    request.app.state.rates.take(caller)
+    return caller
+
+
+def engine_of(request: Request) -> Mnemon:
+    """Return the engine that serves."""
+    engine: Mnemon = request.app.state.engine
+    return engine
+
+
+def clock_of(request: Request) -> Clock:
+    """Return the time."""
+    clock: Clock = request.app.state.clock
+    return clock
+
+
+Known = Annotated[Caller, Depends(known_caller)]
+Engine = Annotated[Mnemon, Depends(engine_of)]
+Time = Annotated[Clock, Depends(clock_of)]
+NamedOwner = Annotated[
+    str | None,
+    Header(
+        alias=OWNER_HEADER,
+        description="Whose memory, with a key that is not of one owner.",
+        examples=["alice"],
+    ),
+]
+
+
+def memory_of(caller: Known, engine: Engine, named: NamedOwner = None) -> OwnerMemory:
+    """Return the memory that a call is about."""
+    return engine.owner(caller.acting_for(named))
+
+
+def admin(caller: Known) -> Caller:
+    """Return who calls, if they may do what concerns the whole store.
+
+    Raises:
+        Forbidden: They may not.
+    """
+    if caller.role is not KeyRole.ADMIN:
+        raise Forbidden("this needs an admin's key")
+    return caller
+
+
+Memory = Annotated[OwnerMemory, Depends(memory_of)]
+Admin = Annotated[Caller, Depends(admin)]

@@ -1,0 +1,234 @@
+"""What stands in front of every route: who may ask from where, how much, and how often."""
+
+from __future__ import annotations
+
+import logging
+import re
+import secrets
+import threading
+import traceback
+from dataclasses import dataclass, field
+from time import monotonic, perf_counter
+from typing import TYPE_CHECKING
+
+from starlette.datastructures import Headers, MutableHeaders
+
+from mnemon.entrypoints.http.problems import Problem, answer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from mnemon.entrypoints.http.callers import Caller
+    from mnemon.entrypoints.http.metrics import Metrics
+
+logger = logging.getLogger("mnemon.http")
+
+_WRITES = ("POST", "PUT", "PATCH", "DELETE")
+_JSON = re.compile(r"application/([\w.+-]+\+)?(json|x-ndjson)\s*(;|$)", re.IGNORECASE)
+_MULTIPART = "multipart/form-data"
+_ID = re.compile(r"[\w.:-]{1,100}")
+_ID_BYTES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the server takes.
+
+    Attributes:
+        hosts: What `Host` may be, without a port; "*": anything.
+        origins: Pages that may call it from a browser.
+        body_bytes: How long a body may be.
+        at_once: How many requests may be under way; what comes beyond is refused at once.
+        uploads: Paths that take a form with a file.
+    """
+
+    hosts: frozenset[str]
+    origins: frozenset[str]
+    body_bytes: int
+    at_once: int
+    uploads: frozenset[str] = frozenset()
+
+
+class TooLong(Exception):
+    """A body is longer than it may be."""
+
+
+class Guard:
+    """Lets through what may pass, gives each request an id, counts and logs it.
+
+    A page in somebody's browser must not reach the server: not by another name for its address
+    (`Host`), and neither from another page (`Origin`), for whose sake writes must also be JSON,
+    which a form can't send.
+    """
+
+    def __init__(self, app: ASGIApp, limits: Limits, metrics: Metrics) -> None:
+        """Stand before an app."""
+        self._app = app
+        self._limits = limits
+        self._metrics = metrics
+        self._under_way = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Take a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        given = headers.get("x-request-id", "")
+        request_id = given if _ID.fullmatch(given) else secrets.token_hex(_ID_BYTES)
+        scope.setdefault("state", {})["request_id"] = request_id
+        started, status = perf_counter(), 500
+
+        async def note(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                scope["state"]["answered"] = True
+                MutableHeaders(scope=message)["X-Request-Id"] = request_id
+            await send(message)
+
+        self._under_way += 1
+        try:
+            await self._pass(scope, receive, note, headers)
+        finally:
+            self._under_way -= 1
+            self._log(scope, request_id, status, perf_counter() - started)
+
+    async def _pass(self, scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:
+        problem = self._problem(scope, headers)
+        request_id = scope["state"]["request_id"]
+        if problem is not None:
+            await answer(problem, request_id)(scope, receive, send)
+            return
+        body = _Counted(receive, self._limits.body_bytes)
+        try:
+            await self._app(scope, body, send)
+        except TooLong:
+            await answer(self._too_long(), request_id)(scope, receive, send)
+        except Exception as error:  # noqa: BLE001 - no trace of it may reach a caller or the server's log
+            self._fault(error, request_id)
+            if not scope["state"].get("answered"):
+                await answer(Problem(500, "an unexpected error"), request_id)(scope, receive, send)
+
+    def _fault(self, error: Exception, request_id: str) -> None:
+        """Log where an unforeseen error arose, but not what it says: that might quote a text."""
+        frames = [
+            f"{each.filename}:{each.lineno}" for each in traceback.extract_tb(error.__traceback__)
+        ]
+        logger.error(
+            "unexpected error: %s at %s",
+            type(error).__name__,
+            " < ".join(reversed(frames[-5:])),
+            extra={"request_id": request_id},
+        )
+
+    def _problem(self, scope: Scope, headers: Headers) -> Problem | None:
+        """Return why a request may not pass; None: it may."""
+        return self._stranger(headers) or self._too_much(headers) or self._no_json(scope, headers)
+
+    def _stranger(self, headers: Headers) -> Problem | None:
+        limits = self._limits
+        if "*" not in limits.hosts and _host(headers.get("host", "")) not in limits.hosts:
+            return Problem(421, "the server is not known by that name: see `hosts`")
+        origin = headers.get("origin")
+        if origin is not None and origin not in limits.origins:
+            return Problem(403, "pages of that origin may not call the server: see `origins`")
+        return None
+
+    def _too_much(self, headers: Headers) -> Problem | None:
+        limits = self._limits
+        if self._under_way > limits.at_once:
+            return Problem(503, "too many requests are under way", {"Retry-After": "1"})
+        length = headers.get("content-length", "0")
+        if not length.isdecimal():
+            return Problem(400, "Content-Length is no number")
+        if int(length) > limits.body_bytes:
+            return self._too_long()
+        return None
+
+    def _no_json(self, scope: Scope, headers: Headers) -> Problem | None:
+        if scope["method"] in _WRITES and not self._is_taken(scope, headers):
+            return Problem(415, "a write's body must be of type application/json")
+        return None
+
+    def _is_taken(self, scope: Scope, headers: Headers) -> bool:
+        kind = headers.get("content-type", "")
+        if kind.startswith(_MULTIPART):
+            return scope["path"] in self._limits.uploads
+        has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+        return not has_body or bool(_JSON.match(kind))
+
+    def _too_long(self) -> Problem:
+        return Problem(413, f"a body has at most {self._limits.body_bytes:,} bytes")
+
+    def _log(self, scope: Scope, request_id: str, status: int, taken_s: float) -> None:
+        route = getattr(scope.get("route"), "path", "")
+        self._metrics.observe(scope["method"], route, status, taken_s)
+        logger.info(
+            "%s %s %s",
+            scope["method"],
+            route or "-",
+            status,
+            extra={
+                "request_id": request_id,
+                "method": scope["method"],
+                "route": route,
+                "status": status,
+                "taken_ms": round(taken_s * 1000, 2),
+            },
+        )
+
+
+def _host(given: str) -> str:
+    """Return the name of a `Host` header, without its port."""
+    name, _, port = given.rpartition(":")
+    return (name if name and port.isdecimal() else given).strip("[]").lower()
+
+
+class _Counted:
+    """Gives a body on, as long as it is not too long."""
+
+    def __init__(self, receive: Receive, most: int) -> None:
+        self._receive = receive
+        self._left = most
+
+    async def __call__(self) -> Message:
+        message = await self._receive()
+        self._left -= len(message.get("body", b""))
+        if self._left < 0:
+            raise TooLong
+        return message
+
+
+@dataclass
+class Rates:
+    """Lets each caller so many requests a minute, a burst of a sixth of them at once.
+
+    Attributes:
+        a_minute: How many; 0: as many as they like.
+    """
+
+    a_minute: int
+    now_s: Callable[[], float] = monotonic
+    _tokens: dict[str, tuple[float, float]] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def take(self, caller: Caller) -> None:
+        """Count a request.
+
+        Raises:
+            Problem: There were too many.
+        """
+        if not self.a_minute:
+            return
+        burst, a_second = max(1.0, self.a_minute / 6), self.a_minute / 60
+        with self._lock:
+            now = self.now_s()
+            left, at = self._tokens.get(caller.name, (burst, now))
+            left = min(burst, left + (now - at) * a_second)
+            if left < 1:
+                wait_s = max(1, round((1 - left) / a_second))
+                raise Problem(429, "too many requests", {"Retry-After": str(wait_s)})
+            self._tokens[caller.name] = (left - 1, now)

@@ -1,0 +1,121 @@
+"""One memory's life, and many at a time."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Path, Query
+
+from mnemon.domain.memories import Memory as StoredMemory
+from mnemon.entrypoints.http import wire
+from mnemon.entrypoints.http.callers import Admin, Engine, Memory
+from mnemon.entrypoints.http.problems import Problem
+
+router = APIRouter(prefix="/v1/memories", tags=["memories"])
+
+_Id = Annotated[str, Path(description="The memory's id.")]
+
+
+@router.get("")
+def list_memories(  # noqa: PLR0913, PLR0917 - what can be asked, each by its name
+    memory: Memory,
+    kind: str | None = None,
+    state: Annotated[str | None, Query(description="`all`: every state; none: active")] = None,
+    tags: Annotated[list[str] | None, Query()] = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 50,
+    cursor: Annotated[str | None, Query(description="Of the page before.")] = None,
+    offset: Annotated[int, Query(ge=0)] = 0,
+) -> wire.PageOut:
+    """List memories, newest first."""
+    page = memory.list(
+        kind=kind, state=state, tags=tags or (), limit=limit, cursor=cursor, offset=offset
+    )
+    return wire.PageOut.model_validate(page)
+
+
+@router.post("", status_code=201)
+def create_memory(memory: Memory, given: wire.NewMemory) -> wire.MemoryOut:
+    """Store a memory; or return the active one that says the same."""
+    stored = memory.remember(given.content, **given.model_dump(exclude={"content"}))
+    return wire.MemoryOut.model_validate(stored)
+
+
+@router.get("/search")
+def search_memories(
+    memory: Memory,
+    q: Annotated[str, Query(description="Any text.")],
+    limit: Annotated[int | None, Query(ge=1, le=100)] = None,
+    mode: wire.Mode = "hybrid",
+) -> wire.RecallOut:
+    """Find what is relevant to a question, best first."""
+    return wire.RecallOut.model_validate(memory.recall(q, top_k=limit, mode=mode))
+
+
+@router.get("/stats")
+def statistics(memory: Memory) -> wire.StatisticsOut:
+    """Say how much is stored."""
+    return wire.StatisticsOut.model_validate(memory.stats())
+
+
+@router.post("/decay")
+def decay(_: Admin, engine: Engine) -> wire.Changed:
+    """Store how strong everybody's memories are by now; say which got weaker."""
+    ids = engine.apply_decay()
+    return wire.Changed(memories=list(ids), count=len(ids))
+
+
+@router.delete("")
+def forget_all(
+    memory: Memory, confirm: Annotated[Literal["all"] | None, Query()] = None
+) -> wire.ForgottenOut:
+    """Forget every memory of the owner. `restore` undoes each."""
+    if confirm != "all":
+        raise Problem(400, "this forgets everything: say so by ?confirm=all")
+    memories: list[str] = []
+    messages: set[str] = set()
+    while page := memory.list(limit=1000).memories:
+        for each in page:
+            if each.id not in memories:
+                gone = memory.forget(each.id)
+                memories += gone.memories
+                messages.update(gone.messages)
+    return wire.ForgottenOut(memories=memories, messages=sorted(messages))
+
+
+@router.get("/{id}")
+def get_memory(memory: Memory, id: _Id) -> wire.MemoryOut:
+    """Return a memory, in any state."""
+    return wire.MemoryOut.model_validate(memory.get(id))
+
+
+@router.patch("/{id}")
+def change_memory(memory: Memory, id: _Id, given: wire.MemoryChange) -> wire.MemoryOut:
+    """Change an active memory; another content is a new version."""
+    changed = memory.update(id, **given.model_dump())
+    return wire.MemoryOut.model_validate(changed)
+
+
+@router.delete("/{id}")
+def forget_memory(memory: Memory, id: _Id) -> wire.ForgottenOut:
+    """Take a memory, and the sentences it came from, out of every door."""
+    return wire.ForgottenOut.model_validate(memory.forget(id))
+
+
+@router.get("/{id}/history")
+def memory_history(memory: Memory, id: _Id) -> wire.HistoryOut:
+    """Return its versions and what happened to it, oldest first."""
+    return wire.HistoryOut.model_validate(memory.history(id))
+
+
+@router.post("/{id}/restore")
+def restore_memory(memory: Memory, id: _Id) -> wire.MemoryOut | wire.MessageOut:
+    """Undo a forgetting or a supersession."""
+    restored = memory.restore(id)
+    is_memory = isinstance(restored, StoredMemory)
+    return (wire.MemoryOut if is_memory else wire.MessageOut).model_validate(restored)
+
+
+@router.post("/{id}/supersede")
+def supersede_memory(memory: Memory, id: _Id, given: wire.Superseding) -> wire.MemoryOut:
+    """Retire a memory in favour of another; return the retired one."""
+    return wire.MemoryOut.model_validate(memory.supersede(id, given.by))

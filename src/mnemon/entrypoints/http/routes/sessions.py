@@ -1,0 +1,56 @@
+"""Conversations: their messages, their ends, and making their history shorter."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+
+from mnemon.domain.messages import Message
+from mnemon.entrypoints.http import wire
+from mnemon.entrypoints.http.callers import Memory
+
+router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
+
+_Id = Annotated[str, Path(description="The conversation's name.")]
+
+
+@router.get("")
+def list_sessions(memory: Memory) -> list[wire.SessionOut]:
+    """List conversations, in the order in which they were first logged."""
+    return [wire.SessionOut.model_validate(each) for each in memory.sessions()]
+
+
+@router.get("/{id}/messages")
+def list_messages(
+    memory: Memory,
+    id: _Id,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    after: Annotated[int, Query(ge=0, description="The sequence number before.")] = 0,
+) -> wire.MessagesOut:
+    """Return a conversation's messages, in order."""
+    found = memory.messages(id, limit=limit, after=after)
+    return wire.MessagesOut(messages=[wire.MessageOut.model_validate(each) for each in found])
+
+
+@router.post("/{id}/messages", status_code=201)
+def log_messages(memory: Memory, id: _Id, given: wire.NewMessages) -> wire.LearnedOut:
+    """Log messages of any number of speakers, in order: all of them, or none."""
+    messages = [
+        Message(each.speaker, each.content, each.role, each.at, each.external_id)
+        for each in given.messages
+    ]
+    return wire.LearnedOut.model_validate(memory.log(messages, session=id))
+
+
+@router.post("/{id}/end", status_code=204)
+def end_session(memory: Memory, id: _Id) -> None:
+    """Mark a conversation as ended."""
+    memory.end_session(id)
+
+
+@router.post("/{id}/compress")
+def compress(memory: Memory, id: _Id, given: wire.NewHistory) -> wire.CompressedOut:
+    """Make a history shorter, where that is due; what goes is remembered."""
+    compressed = memory.compress(given.messages, session=id, context_window=given.context_window)
+    return wire.CompressedOut.model_validate(compressed)

@@ -1,0 +1,40 @@
+"""Everything of an owner, out and in."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import Annotated
+
+from fastapi import APIRouter, Body
+from fastapi.responses import StreamingResponse
+
+from mnemon.entrypoints.http import wire
+from mnemon.entrypoints.http.callers import Memory, Time
+from mnemon.errors import InvalidInput
+from mnemon.exchange import backup
+
+router = APIRouter(prefix="/v1", tags=["transfer"])
+
+LINES = "application/x-ndjson"
+
+
+@router.get(
+    "/export",
+    response_class=StreamingResponse,
+    responses={200: {"content": {LINES: {"schema": {"type": "string"}}}}},
+)
+def export(memory: Memory, clock: Time) -> StreamingResponse:
+    """Return all messages and memories as JSON lines, as `mnemon export` writes them."""
+    lines = backup.write(memory.export(), memory.owner_id, clock.now())
+    return StreamingResponse(lines, media_type=LINES)
+
+
+@router.post("/import")
+def import_(memory: Memory, given: Annotated[bytes, Body(media_type=LINES)]) -> wire.TakenOut:
+    """Store what an export gave, unchanged: all or nothing. What is there already stays."""
+    file = BytesIO(given)
+    if not backup.is_backup(file):
+        raise InvalidInput("body", "is no export of Mnemon")
+    return wire.TakenOut.model_validate(
+        memory.import_(list(backup.read(file, "body", memory.owner_id)))
+    )

@@ -1,0 +1,405 @@
+"""What goes over the wire: the names are those of the library's values."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from mnemon.domain.memories import Action, Origin, State
+from mnemon.domain.messages import Role
+
+_ID = "019f2b6e-58a0-7c3e-9d51-2f6f0c1b7a10"
+_AT = "2026-03-01T12:00:00Z"
+
+Importance = Annotated[float, Field(ge=0, le=1, examples=[0.8])]
+Id = Annotated[str, Field(description="UUIDv7.", examples=[_ID])]
+Instant = Annotated[datetime, Field(examples=[_AT])]
+
+
+class Given(BaseModel):
+    """A body: what it does not know, it refuses."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Sent(BaseModel):
+    """A part of an answer, read from the library's values."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+# --- memories -----------------------------------------------------------------------------------
+
+
+class SourceOut(Sent):
+    """What a memory was made from."""
+
+    id: Id
+    of: Literal["message", "memory"]
+    external_id: str | None = None
+
+
+class MemoryOut(Sent):
+    """One remembered thing, at one version."""
+
+    id: Id
+    owner_id: str = Field(examples=["alice"])
+    kind: str = Field(examples=["preference"])
+    content: str = Field(examples=["Prefers metric units"])
+    created_at: Instant
+    updated_at: Instant
+    key: str | None = Field(None, examples=["units"])
+    summary: str | None = None
+    tags: list[str] = Field(examples=[["style"]])
+    importance: Importance
+    strength: float
+    access_count: int
+    accessed_at: datetime | None = None
+    happened_at: datetime | None = None
+    expires_at: datetime | None = None
+    state: State
+    superseded_by: str | None = None
+    session_id: str | None = None
+    sources: list[SourceOut]
+    compressed: bool
+    origin: Origin
+    version: int
+    kept_kind: str | None = None
+
+
+class NewMemory(Given):
+    """A memory to store."""
+
+    content: str = Field(description="1 to 8,000 characters.", examples=["Prefers metric units"])
+    kind: str | None = Field(None, description="One of the profile's kinds; none: by its cues.")
+    importance: Importance | None = Field(None, description="None: by its cues.")
+    key: str | None = Field(None, description="Unique among active memories.", examples=["units"])
+    tags: list[str] = Field(default_factory=list, examples=[["style"]])
+    expires_in: str = Field("", description="At most 365 days.", examples=["90d"])
+    expires_at: datetime | None = None
+    happened_at: datetime | None = None
+    session: str | None = None
+    origin: Origin = Origin.USER
+
+
+class MemoryChange(Given):
+    """What is to be changed of a memory; the rest stays."""
+
+    content: str | None = Field(None, description="Another one is a new version.")
+    kind: str | None = None
+    importance: Importance | None = None
+    key: str | None = None
+    tags: list[str] | None = None
+    expires_in: str = ""
+    expires_at: datetime | None = None
+    happened_at: datetime | None = None
+
+
+class Superseding(Given):
+    """What takes a memory's place."""
+
+    by: Id
+
+
+class PageOut(Sent):
+    """A page of memories, newest first."""
+
+    memories: list[MemoryOut]
+    total: int = Field(description="How many match in all.")
+    cursor: str | None = Field(None, description="For the next page; none on the last.")
+
+
+class EventOut(Sent):
+    """One change."""
+
+    record_id: Id
+    action: Action
+    at: Instant
+    by: str
+    version: int
+    details: dict[str, str]
+
+
+class VersionOut(Sent):
+    """One version, and when it held."""
+
+    memory: MemoryOut
+    valid_from: Instant
+    valid_to: datetime | None = None
+
+
+class HistoryOut(Sent):
+    """How a memory came to be what it is, oldest first."""
+
+    versions: list[VersionOut]
+    events: list[EventOut]
+
+
+class ForgottenOut(Sent):
+    """What a forgetting has touched."""
+
+    memories: list[str]
+    messages: list[str]
+
+
+class StatisticsOut(Sent):
+    """How much an owner has stored."""
+
+    total_count: int
+    with_embeddings: int
+    avg_importance: float
+    by_kind: dict[str, int]
+    by_state: dict[str, int]
+    messages: int
+    sessions: int
+    vectors: int
+
+
+# --- messages -----------------------------------------------------------------------------------
+
+
+class NewMessage(Given):
+    """One turn of a conversation."""
+
+    content: str = Field(examples=["My name is Alice and I live in Oslo"])
+    speaker: str | None = Field(None, description="Their name, where there is one.")
+    role: Role | None = Field(None, description="None: by the speaker's name, else the user.")
+    at: datetime | None = Field(None, description="When it was said; none: now.")
+    external_id: str | None = Field(None, description="The same one is not logged twice.")
+
+
+class NewMessages(Given):
+    """Turns to log, in order."""
+
+    messages: list[NewMessage] = Field(max_length=10_000)
+
+
+class MessageOut(Sent):
+    """One turn, as it is stored."""
+
+    id: Id
+    session_id: str
+    sequence: int
+    role: Role
+    speaker: str | None = None
+    content: str
+    at: Instant
+    external_id: str | None = None
+    version: int
+
+
+class MessagesOut(Sent):
+    """The turns of a conversation, in order."""
+
+    messages: list[MessageOut]
+
+
+class Exchange(Given):
+    """What the user said, and the reply."""
+
+    user: str = Field(examples=["My name is Alice and I live in Oslo"])
+    assistant: str | None = Field(None, examples=["Nice to meet you!"])
+    session: str = "default"
+    at: datetime | None = None
+    action: str = Field("", description="IGNORE: logged, and never learned from.")
+    cut: bool = Field(False, description="Whether the reply broke off.")
+
+
+class LearnedOut(Sent):
+    """What was taken in."""
+
+    messages: list[MessageOut]
+    memories: list[MemoryOut]
+    already: int
+    redactions: int
+
+
+# --- recall -------------------------------------------------------------------------------------
+
+Mode = Literal["hybrid", "vector", "keyword"]
+
+
+class Query(Given):
+    """What is asked."""
+
+    query: str = Field(examples=["Which units should I use?"])
+    token_budget: int = Field(2000, ge=0)
+    top_k: int | None = Field(None, ge=1, description="Over 100 is cut to 100.")
+    kinds: list[str] | None = None
+    session: str | None = None
+    tags: list[str] | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    as_of: datetime | None = Field(None, description="What was known then.")
+    touch: bool = Field(True, description="Whether it counts as a use of what is found.")
+
+
+class RecallQuery(Query):
+    """What is asked, and how it is looked for."""
+
+    mode: Mode = "hybrid"
+    include_compressed: bool = False
+
+
+class ContextQuery(Query):
+    """What is asked, and how things stand now."""
+
+    state: str = ""
+
+
+class ScoreOut(Sent):
+    """Why something was found."""
+
+    total: float
+    similarity: float
+    text: float
+    strength: float
+    freshness: float
+    rerank: float | None = None
+    parts: dict[str, float]
+
+
+class SpanOut(Sent):
+    """A stretch of a text, in characters."""
+
+    start: int
+    end: int
+
+
+class RecalledOut(Sent):
+    """One result: a memory, or a message as an episode."""
+
+    id: Id
+    kind: str
+    text: str = Field(description="The stretch of its content to show.")
+    record: MemoryOut | MessageOut
+    score: ScoreOut
+    passage: SpanOut
+    tokens: int
+    folded: list[str]
+    changed_later: bool
+    suspicious: bool
+
+
+class RecallOut(Sent):
+    """What was recalled, best first."""
+
+    memories: list[RecalledOut]
+    total_tokens: int
+    token_budget: int
+    budget_used: float
+
+
+class ContextOut(Sent):
+    """Text for a prompt, and what stands in it."""
+
+    text: str
+    results: list[RecalledOut]
+    tokens: int
+
+
+# --- the rest of the engine ---------------------------------------------------------------------
+
+
+class NewText(Given):
+    """A long text to take in."""
+
+    text: str
+    kind: str | None = None
+    session: str | None = None
+    origin: Origin = Origin.DOCUMENT
+    source: str | None = None
+    tags: list[str] = Field(default_factory=list)
+    happened_at: datetime | None = None
+
+
+class PieceOut(Sent):
+    """One chunk, and what became of it."""
+
+    text: str
+    tokens: int
+    kind: str
+    fate: Literal["stored", "known", "dropped"]
+    reason: str
+    importance: float
+    novelty: float | None = None
+    salience: float | None = None
+    memory: MemoryOut | None = None
+
+
+class IngestedOut(Sent):
+    """What became of a text, chunk by chunk."""
+
+    pieces: list[PieceOut]
+    redactions: int
+
+
+class ConsolidatedOut(Sent):
+    """One thing that was made shorter."""
+
+    what: str
+    id: str
+    sources: int
+    by_model: bool
+
+
+class BaseMemoryOut(Sent):
+    """The living document about an owner."""
+
+    content: str
+    version: int
+    valid_from: Instant
+    valid_to: datetime | None = None
+    sources: list[SourceOut]
+
+
+class NewBaseMemory(Given):
+    """What the base memory is to say."""
+
+    content: str = Field(description="1 to 20,000 characters.")
+
+
+class SessionOut(Sent):
+    """One conversation."""
+
+    id: str
+    started_at: Instant
+    last_at: Instant
+    messages: int
+    ended_at: datetime | None = None
+
+
+class NewHistory(Given):
+    """A conversation to make shorter."""
+
+    messages: list[dict[str, Any]] = Field(max_length=10_000)
+    context_window: int | None = Field(None, ge=1)
+
+
+class CompressedOut(Sent):
+    """A conversation after it was made shorter, or not."""
+
+    history: list[dict[str, Any]]
+    context: str
+    fired: list[str]
+    memories: list[MemoryOut]
+    failed: bool
+
+
+class TakenOut(Sent):
+    """What an import has brought."""
+
+    messages: int
+    memories: int
+    already: int
+    unkeyed: list[str]
+    redactions: int
+
+
+class Changed(Sent):
+    """Whose strength fell."""
+
+    memories: list[str]
+    count: int
