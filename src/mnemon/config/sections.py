@@ -156,3 +156,35 @@ class Timeline:
         "", "what compresses, where it is not the chat model", profile="timeline"
     )
     consolidation_model: str = scalar("", "its model", profile="timeline")
+
+
+@dataclass(frozen=True, slots=True)
+class Serve:
+    """`[memory.serve]`: the service."""
+
+    host: str = scalar("127.0.0.1", "the address to listen at; any but this machine's needs keys")
+    port: int = scalar(8377, "the port to listen at; 0: one that is free", low=0, high=65_535)
+    owner: str = scalar(
+        "",
+        "for whom everybody on this machine may call while there are no keys",
+        default="the login name",
+    )
+    hosts: str = scalar(
+        "",
+        "the names under which the server may be called, with commas; `*`: any",
+        default="this machine's, and `host`",
+    )
+    origins: str = scalar(
+        "", "pages that may call it from a browser, with commas: `https://app.example.org`"
+    )
+    max_body_mb: int = scalar(10, "how long a request may be, in MB", low=1, high=10_000)
+    requests_at_once: int = scalar(
+        128, "how many requests may be under way; more are refused", low=1, high=100_000
+    )
+    threads: int = scalar(16, "how many requests are worked on at once", low=1, high=1_000)
+    requests_per_minute: int = scalar(
+        0, "how many requests each key has in a minute; 0: no limit", low=0, high=10_000_000
+    )
+    drain_timeout_s: float = scalar(
+        10.0, "how long to wait at the end for what is under way, in seconds", low=0.0, high=3600.0
+    )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mnemon.config.fields import scalar
-from mnemon.config.sections import Chunks, Postgres, Tiers, Timeline
+from mnemon.config.sections import Chunks, Postgres, Serve, Tiers, Timeline
 
 _COMPANION: dict[str, Any] = {"profile": "companion", "note": "companion only"}
 
@@ -309,6 +309,7 @@ class Settings:
         default="`memory_encryption.key` in the user's configuration folder",
     )
     postgres: Postgres = field(default_factory=Postgres)
+    serve: Serve = field(default_factory=Serve)
     embedding: Embedding = field(default_factory=Embedding)
     chat: Chat = field(default_factory=Chat)
     standard: Standard = field(default_factory=Standard)

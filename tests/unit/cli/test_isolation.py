@@ -133,6 +133,8 @@ WHOLE = {
     "verify": "looks at the whole store, and shows no content",
     "eval": "has a store of its own",
     "worker": "does what is due for all",
+    "serve": "serves all who show a key",
+    "api-key": "makes keys for all",
     "config": "reads no store",
     "chat": "works by the doors alone; tests/integration/test_chat_command.py has it",
 }

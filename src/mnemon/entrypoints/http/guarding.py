@@ -12,6 +12,7 @@ from time import monotonic, perf_counter
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 
 from mnemon.entrypoints.http.problems import Problem, answer
 
@@ -49,10 +50,6 @@ class Limits:
     body_bytes: int
     at_once: int
     uploads: frozenset[str] = frozenset()
-
-
-class TooLong(Exception):
-    """A body is longer than it may be."""
 
 
 class Guard:
@@ -105,8 +102,6 @@ class Guard:
         body = _Counted(receive, self._limits.body_bytes)
         try:
             await self._app(scope, body, send)
-        except TooLong:
-            await answer(self._too_long(), request_id)(scope, receive, send)
         except Exception as error:  # noqa: BLE001 - no trace of it may reach a caller or the server's log
             self._fault(error, request_id)
             if not scope["state"].get("answered"):
@@ -145,7 +140,7 @@ class Guard:
         if not length.isdecimal():
             return Problem(400, "Content-Length is no number")
         if int(length) > limits.body_bytes:
-            return self._too_long()
+            return Problem(413, _too_long(limits.body_bytes))
         return None
 
     def _no_json(self, scope: Scope, headers: Headers) -> Problem | None:
@@ -159,9 +154,6 @@ class Guard:
             return scope["path"] in self._limits.uploads
         has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
         return not has_body or bool(_JSON.match(kind))
-
-    def _too_long(self) -> Problem:
-        return Problem(413, f"a body has at most {self._limits.body_bytes:,} bytes")
 
     def _log(self, scope: Scope, request_id: str, status: int, taken_s: float) -> None:
         route = getattr(scope.get("route"), "path", "")
@@ -181,6 +173,10 @@ class Guard:
         )
 
 
+def _too_long(most: int) -> str:
+    return f"a body has at most {most:,} bytes"
+
+
 def _host(given: str) -> str:
     """Return the name of a `Host` header, without its port."""
     name, _, port = given.rpartition(":")
@@ -192,13 +188,13 @@ class _Counted:
 
     def __init__(self, receive: Receive, most: int) -> None:
         self._receive = receive
-        self._left = most
+        self._left = self._most = most
 
     async def __call__(self) -> Message:
         message = await self._receive()
         self._left -= len(message.get("body", b""))
         if self._left < 0:
-            raise TooLong
+            raise HTTPException(413, _too_long(self._most))
         return message
 
 

@@ -47,6 +47,8 @@ COMMANDS: Final = {
     "expire": Entry("expire", "Mark memories whose time is up."),
     "retain": Entry("retain", "Remove for good what has long been inactive."),
     "worker": Entry("worker", "Learn in the background, and do scheduled jobs."),
+    "serve": Entry("serve", "Serve it over HTTP, to programs and chat clients."),
+    "api-key": Entry("api_key", "Make, list and revoke the keys of the service's callers."),
     "eval": Entry("eval_", "Measure how well the right messages are found in a data set."),
     "config": Entry("config", "Show the settings in force, and where they come from."),
 }

@@ -1,0 +1,106 @@
+"""From settings to a server that runs until it is told to stop."""
+
+from __future__ import annotations
+
+import json
+import logging
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from mnemon.entrypoints.http.app import Serving, create_app
+from mnemon.errors import InvalidConfiguration
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mnemon.config.sections import Serve
+    from mnemon.engine import Mnemon
+
+LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+_MEGABYTE = 1_000_000
+_EXTRA = ("request_id", "method", "route", "status", "taken_ms")
+
+
+def serving(settings: Serve, engine: Mnemon, login_name: Callable[[], str]) -> Serving:
+    """Return how the service is to be.
+
+    Raises:
+        InvalidConfiguration: It would be open to others than this machine.
+    """
+    has_keys = any(key.revoked_at is None for key in engine.api_keys())
+    if not has_keys and not is_local(settings.host):
+        raise InvalidConfiguration(
+            "serve.host",
+            f"{settings.host} can be reached from elsewhere, and there is no key yet: make one by"
+            " `mnemon api-key create`, or listen at 127.0.0.1",
+        )
+    names = _several(settings.hosts) or LOCAL_NAMES | {settings.host.strip("[]").lower()}
+    return Serving(
+        open_for=None if has_keys else settings.owner or login_name(),
+        hosts=names,
+        origins=_several(settings.origins),
+        body_bytes=settings.max_body_mb * _MEGABYTE,
+        at_once=settings.requests_at_once,
+        threads=settings.threads,
+        requests_a_minute=settings.requests_per_minute,
+        drain_s=settings.drain_timeout_s,
+    )
+
+
+def is_local(host: str) -> bool:
+    """Whether only programs of this machine can reach an address."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _several(text: str) -> frozenset[str]:
+    return frozenset(part.strip() for part in text.split(",") if part.strip())
+
+
+class JsonLines(logging.Formatter):
+    """Writes a line of JSON for each record: what happened, never what was said."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        line = {
+            "at": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        line |= {
+            name: value for name in _EXTRA if (value := getattr(record, name, None)) is not None
+        }
+        return json.dumps(line, ensure_ascii=False)
+
+
+def log_in_json() -> None:
+    """Let everything that is logged go to stderr as lines of JSON."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(JsonLines())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.INFO)
+    for name in ("httpx", "httpcore"):  # they log each call with its URL
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def run(engine: Mnemon, settings: Serve, how: Serving) -> None:
+    """Serve until SIGINT or SIGTERM; what is under way is finished."""
+    log_in_json()
+    config = uvicorn.Config(
+        create_app(engine, how),
+        host=settings.host.strip("[]"),
+        port=settings.port,
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        timeout_graceful_shutdown=max(1, round(settings.drain_timeout_s)),
+    )
+    uvicorn.Server(config).run()

@@ -1,0 +1,101 @@
+"""Who may call, for whom, from where, and how much."""
+
+from __future__ import annotations
+
+import pytest
+from fastapi.testclient import TestClient
+
+from mnemon import Mnemon
+from mnemon.entrypoints.http.app import Serving, create_app
+
+from .conftest import Caller
+
+
+def test_no_key_and_a_wrong_one_open_nothing(client: TestClient) -> None:
+    assert client.get("/v1/memories").status_code == 401
+    wrong = client.get("/v1/memories", headers={"Authorization": "Bearer mnemon_wrong"})
+    assert wrong.status_code == 401
+    assert "Bearer" in wrong.headers["WWW-Authenticate"]
+
+
+def test_a_revoked_key_opens_nothing_at_once(memory: Mnemon, calling: Caller) -> None:
+    alice = calling("alice")
+    assert alice.get("/v1/memories").status_code == 200
+    memory.revoke_api_key(memory.api_keys()[0].name)
+    assert alice.get("/v1/memories").status_code == 401
+
+
+def test_who_tries_many_keys_has_to_wait(client: TestClient, as_alice: TestClient) -> None:
+    for _ in range(20):
+        client.get("/v1/memories", headers={"Authorization": "Bearer mnemon_guess"})
+    refused = as_alice.get("/v1/memories")
+    assert (refused.status_code, refused.headers["Retry-After"]) == (429, "60")
+
+
+def test_an_owners_key_is_of_that_owner_alone(as_alice: TestClient) -> None:
+    assert as_alice.get("/v1/memories", headers={"X-Owner-Id": "alice"}).status_code == 200
+    assert as_alice.get("/v1/memories", headers={"X-Owner-Id": "bob"}).status_code == 403
+
+
+def test_a_service_names_the_owner(calling: Caller) -> None:
+    service = calling(role="service")
+    assert service.get("/v1/memories").status_code == 400
+    made = service.post(
+        "/v1/memories", json={"content": "Likes tea"}, headers={"X-Owner-Id": "bob"}
+    )
+    assert made.json()["owner_id"] == "bob"
+
+
+def test_what_is_anothers_is_not_found(as_alice: TestClient, calling: Caller) -> None:
+    id_ = as_alice.post("/v1/memories", json={"content": "Likes tea"}).json()["id"]
+    bob = calling("bob")
+    for method, path in (
+        ("GET", f"/v1/memories/{id_}"),
+        ("DELETE", f"/v1/memories/{id_}"),
+        ("GET", f"/v1/memories/{id_}/history"),
+        ("POST", f"/v1/memories/{id_}/restore"),
+    ):
+        assert bob.request(method, path).status_code == 404, path
+
+
+def test_without_keys_this_machine_may_call_for_one_owner(memory: Mnemon) -> None:
+    app = create_app(memory, Serving(open_for="alice"))
+    with TestClient(app, base_url="http://localhost") as anybody:
+        made = anybody.post("/v1/memories", json={"content": "Likes tea"})
+        assert made.json()["owner_id"] == "alice"
+        assert anybody.get("/v1/memories", headers={"X-Owner-Id": "bob"}).status_code == 403
+
+
+@pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "127.0.0.1.nip.io"])
+def test_another_name_of_the_server_is_refused(as_alice: TestClient, host: str) -> None:
+    assert as_alice.get("/v1/memories", headers={"Host": host}).status_code == 421
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://localhost"])
+def test_pages_of_other_origins_are_refused(as_alice: TestClient, origin: str) -> None:
+    assert as_alice.get("/v1/memories", headers={"Origin": origin}).status_code == 403
+
+
+def test_a_write_must_be_json(as_alice: TestClient) -> None:
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
+        refused = as_alice.post(
+            "/v1/memories", content='{"content": "x"}', headers={"Content-Type": kind}
+        )
+        assert refused.status_code == 415, kind
+
+
+def test_a_body_that_is_too_long_is_refused_however_it_comes(memory: Mnemon) -> None:
+    app = create_app(memory, Serving(open_for="alice", body_bytes=100))
+    with TestClient(app, base_url="http://localhost") as anybody:
+        headers = {"Content-Type": "application/json"}
+        long = b'{"content": "' + b"x" * 200 + b'"}'
+        whole = anybody.post("/v1/memories", content=long, headers=headers)
+        pieces = anybody.post("/v1/memories", content=iter([long[:50], long[50:]]), headers=headers)
+    assert (whole.status_code, pieces.status_code) == (413, 413)
+
+
+def test_each_key_has_so_many_requests_a_minute(memory: Mnemon) -> None:
+    app = create_app(memory, Serving(open_for="alice", requests_a_minute=12))
+    with TestClient(app, base_url="http://localhost") as anybody:
+        statuses = [anybody.get("/v1/memories").status_code for _ in range(3)]
+        assert statuses == [200, 200, 429]

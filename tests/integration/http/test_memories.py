@@ -1,0 +1,92 @@
+"""The life of a memory over REST."""
+
+from __future__ import annotations
+
+from fastapi.testclient import TestClient
+
+from .conftest import Caller
+
+
+def test_a_memory_is_stored_found_changed_forgotten_and_restored(as_alice: TestClient) -> None:
+    made = as_alice.post("/v1/memories", json={"content": "Prefers metric units", "key": "units"})
+    assert made.status_code == 201
+    id_ = made.json()["id"]
+    assert made.json()["owner_id"] == "alice"
+    found = as_alice.get("/v1/memories/search", params={"q": "metric units"}).json()
+    assert [each["id"] for each in found["memories"]] == [id_]
+    changed = as_alice.patch(f"/v1/memories/{id_}", json={"content": "Prefers imperial units"})
+    assert (changed.json()["version"], changed.json()["key"]) == (2, "units")
+    history = as_alice.get(f"/v1/memories/{id_}/history").json()
+    assert [each["memory"]["content"] for each in history["versions"]] == [
+        "Prefers metric units",
+        "Prefers imperial units",
+    ]
+    assert as_alice.delete(f"/v1/memories/{id_}").json()["memories"] == [id_]
+    assert as_alice.get("/v1/memories").json()["total"] == 0
+    restored = as_alice.post(f"/v1/memories/{id_}/restore")
+    assert restored.json()["state"] == "active"
+
+
+def test_pages_follow_each_other(as_alice: TestClient) -> None:
+    for number in range(5):
+        as_alice.post("/v1/memories", json={"content": f"Owns {number + 2} red bicycles"})
+    first = as_alice.get("/v1/memories", params={"limit": 3}).json()
+    rest = as_alice.get("/v1/memories", params={"limit": 3, "cursor": first["cursor"]}).json()
+    seen = [each["content"] for page in (first, rest) for each in page["memories"]]
+    assert seen == [f"Owns {number + 2} red bicycles" for number in reversed(range(5))]
+    assert (first["total"], rest["cursor"]) == (5, None)
+
+
+def test_a_memory_takes_the_place_of_another(as_alice: TestClient) -> None:
+    old, new = (
+        as_alice.post("/v1/memories", json={"content": text}).json()["id"]
+        for text in ("Lives in Oslo", "Lives in Rome")
+    )
+    retired = as_alice.post(f"/v1/memories/{old}/supersede", json={"by": new})
+    assert (retired.json()["state"], retired.json()["superseded_by"]) == ("superseded", new)
+    again = as_alice.post(f"/v1/memories/{old}/supersede", json={"by": new})
+    assert again.status_code == 409
+
+
+def test_everything_is_forgotten_only_where_that_is_said(as_alice: TestClient) -> None:
+    for text in ("Likes tea", "Owns a cat"):
+        as_alice.post("/v1/memories", json={"content": text})
+    assert as_alice.delete("/v1/memories").status_code == 400
+    gone = as_alice.delete("/v1/memories", params={"confirm": "all"})
+    assert len(gone.json()["memories"]) == 2
+    assert as_alice.get("/v1/memories").json()["total"] == 0
+
+
+def test_decay_needs_an_admins_key(as_alice: TestClient, calling: Caller) -> None:
+    assert as_alice.post("/v1/memories/decay").status_code == 403
+    assert calling(role="service").post("/v1/memories/decay").status_code == 403
+    assert calling(role="admin").post("/v1/memories/decay").json() == {"memories": [], "count": 0}
+
+
+def test_what_can_not_be_taken_is_named(as_alice: TestClient) -> None:
+    given = {"content": "Likes tea", "importance": 2, "colour": "red"}
+    refused = as_alice.post("/v1/memories", json=given)
+    assert refused.status_code == 422
+    assert refused.headers["content-type"] == "application/problem+json"
+    assert {each["field"] for each in refused.json()["errors"]} == {"importance", "colour"}
+    assert "Likes tea" not in refused.text
+
+
+def test_an_exchange_is_learned_from_and_exported_and_imported(
+    as_alice: TestClient, calling: Caller
+) -> None:
+    said = {"user": "My name is Alice and I live in Oslo", "assistant": "Nice to meet you!"}
+    learned = as_alice.post("/v1/learn", json=said).json()
+    assert [each["role"] for each in learned["messages"]] == ["user", "assistant"]
+    assert learned["memories"]
+    lines = as_alice.get("/v1/export")
+    headers = {"Content-Type": "application/x-ndjson"}
+    taken = calling("bob").post("/v1/import", content=lines.content, headers=headers).json()
+    assert (taken["messages"], taken["memories"]) == (2, len(learned["memories"]))
+
+
+def test_a_context_is_text_with_what_it_shows(as_alice: TestClient) -> None:
+    as_alice.post("/v1/memories", json={"content": "Prefers metric units"})
+    context = as_alice.post("/v1/context", json={"query": "units"}).json()
+    assert "Prefers metric units" in context["text"]
+    assert context["results"][0]["text"] == "Prefers metric units"
