@@ -11,6 +11,7 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 from psycopg import sql
 
+from mnemon.adapters.postgres.ring import SUFFIX
 from mnemon.adapters.postgres.schema import BOUND
 from mnemon.adapters.postgres.store import VECTORS_IN_MEMORY, PostgresStore
 from mnemon.ports.cipher import Cipher, Ciphers
@@ -101,11 +102,12 @@ def remade(url: str, schema: str, cipher: Cipher) -> None:
 
 
 def dropped(url: str, schema: str) -> None:
-    """Remove a store with its tables."""
+    """Remove a store with its tables, and its keys."""
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(
-            sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(schema))
-        )
+        for name in (schema, f"{schema}{SUFFIX}"):
+            connection.execute(
+                sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(name))
+            )
 
 
 @contextmanager

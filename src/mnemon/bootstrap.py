@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,7 +40,10 @@ if TYPE_CHECKING:
 
     from mnemon.adapters.chat.metered import MeteredChats
     from mnemon.adapters.chat.steady import SteadyChat
+    from mnemon.adapters.crypto.configured import ConfiguredCiphers
+    from mnemon.adapters.crypto.master import KeyFile
     from mnemon.adapters.crypto.ring import KeyRing
+    from mnemon.adapters.postgres.places import Place
     from mnemon.owner import Services
     from mnemon.policies.merging import Verdict
     from mnemon.ports.arbitrator import Arbitrator
@@ -204,7 +207,7 @@ def _opened(url: str, settings: Settings, ciphers: Ciphers | None) -> Store:
     path = file_path(rest if separator else url, "store")
     return SqliteStore.open(
         path,
-        cipher=ciphers or open_ciphers(settings),
+        cipher=ciphers or open_ciphers(settings, url),
         busy_timeout_s=settings.busy_timeout_s,
         index_cache_bytes=settings.index_cache_mb * _BYTES_PER_MB,
     )
@@ -229,58 +232,117 @@ def _open_postgres(url: str, settings: Settings, ciphers: Ciphers | None) -> Sto
     from mnemon.adapters.postgres.store import PostgresStore
 
     own = settings.postgres
-    return PostgresStore.open(
-        url,
-        cipher=ciphers or open_ciphers(settings),
-        schema=own.schema,
-        busy_timeout_s=settings.busy_timeout_s,
-        statement_timeout_s=own.statement_timeout_ms / _MS_PER_S,
-        connections=own.connections,
-        making=Making(own.partitions, own.half_precision),
-        index_cache_bytes=settings.index_cache_mb * _BYTES_PER_MB,
-        vectors_in_memory=own.vectors_in_memory,
-    )
+    with ExitStack() as failing:
+        if ciphers is None:
+            ciphers = open_ciphers(settings, url)
+            failing.callback(ciphers.close)
+        store = PostgresStore.open(
+            url,
+            cipher=ciphers,
+            schema=own.schema,
+            busy_timeout_s=settings.busy_timeout_s,
+            statement_timeout_s=own.statement_timeout_ms / _MS_PER_S,
+            connections=own.connections,
+            making=Making(own.partitions, own.half_precision),
+            index_cache_bytes=settings.index_cache_mb * _BYTES_PER_MB,
+            vectors_in_memory=own.vectors_in_memory,
+        )
+        failing.pop_all()
+    return store
 
 
-def open_ciphers(settings: Settings) -> Ciphers:
-    """Return what new stores are encrypted with, and known ones are."""
+def open_ciphers(settings: Settings, url: str | None = None) -> ConfiguredCiphers:
+    """Return what new stores are encrypted with, and known ones are; `url` as in `open_ring`."""
     from mnemon.adapters.crypto.configured import ConfiguredCiphers
 
-    return ConfiguredCiphers(open_ring(settings), encrypt=settings.enable_encryption)
+    return ConfiguredCiphers(open_ring(settings, url), encrypt=settings.enable_encryption)
 
 
-def open_ring(settings: Settings) -> KeyRing:
+def open_ring(settings: Settings, url: str | None = None) -> KeyRing:
     """Return the key ring; nothing is read or made yet.
+
+    Args:
+        settings: What is configured.
+        url: Of the store whose keys they are, where that is another.
 
     Raises:
         InvalidConfiguration: `MNEMON_KEY` is no key.
     """
-    from mnemon.adapters.crypto.master import KeyFile, parsed
+    from mnemon.adapters.crypto.master import parsed
     from mnemon.adapters.crypto.ring import KeyRing
 
-    file = user_folder() / file_path(settings.encryption_key_path, "encryption_key_path")
+    url = settings.store if url is None else url
+    file = key_file(settings, url)
     given = os.environ.get(KEY, "").strip()
-    source = parsed(given, KEY) if given else KeyFile(file)
-    return KeyRing(file.with_name(f"{file.name}.ring"), source)
+    source = parsed(given, KEY) if given else file
+    if not _is_ring_in_database(settings, url):
+        return KeyRing(file.path.with_name(f"{file.path.name}.ring"), source)
+    from mnemon.adapters.postgres.ring import RingTables
+
+    return KeyRing(RingTables(postgres_place(settings, url)), source)
 
 
-def reset_store(settings: Settings) -> list[Path]:
-    """Delete the store that is configured and its keys, and return the files that were there.
+def key_file(settings: Settings, url: str | None = None) -> KeyFile:
+    """Return the file of the master key, whether it is there or not.
+
+    Each ring in a database has one of its own, named for where it is: what changes the key of one
+    ring must not take that of another away.
+    """
+    from mnemon.adapters.crypto.master import KeyFile
+
+    url = settings.store if url is None else url
+    file = user_folder() / file_path(settings.encryption_key_path, "encryption_key_path")
+    if not _is_ring_in_database(settings, url):
+        return KeyFile(file)
+    return KeyFile(file.with_name(f"{file.name}.{postgres_place(settings, url).slug}"))
+
+
+def _is_ring_in_database(settings: Settings, url: str) -> bool:
+    return is_postgres(url) and settings.postgres.key_ring == "database"
+
+
+def postgres_place(settings: Settings, url: str) -> Place:
+    """Return where the database of a store is.
 
     Raises:
-        InvalidConfiguration: The store is no file.
-        StoreDamaged: The file is not a store of Mnemon.
+        InvalidConfiguration: The URL is none, or psycopg is not installed.
+    """
+    from mnemon.adapters.clients.wire import need
+
+    need("psycopg", "store", extra="postgres")
+    from mnemon.adapters.postgres.places import place_of
+
+    return place_of(url, settings.postgres.schema, settings.busy_timeout_s)
+
+
+def reset_store(settings: Settings) -> list[str]:
+    """Delete the store that is configured and its keys, and return what was there.
+
+    Raises:
+        InvalidConfiguration: There is no such kind of store.
+        StoreDamaged: It is not a store of Mnemon.
+        StoreReadOnly: It is in a database, and not this role's to delete.
         StoreUnavailable: It is being written to.
     """
     from mnemon.adapters.sqlite.deleting import delete_store
 
-    ring = open_ring(settings)
+    with closing(open_ring(settings)) as ring:
 
-    def forget(store_id: bytes) -> None:
-        if ring.path.exists():
-            ring.remove_store(store_id)
+        def forget(store_id: bytes) -> None:
+            if ring.place.exists():
+                ring.remove_store(store_id)
 
-    return delete_store(store_path(settings.store), settings.busy_timeout_s, forget)
+        if is_postgres(settings.store):
+            return _reset_postgres(postgres_place(settings, settings.store), forget)
+        path = store_path(settings.store)
+        return [str(each) for each in delete_store(path, settings.busy_timeout_s, forget)]
+
+
+def _reset_postgres(place: Place, forget: Callable[[bytes], None]) -> list[str]:
+    from mnemon.adapters.postgres.deleting import delete_store
+
+    was_there = delete_store(place, forget)
+    return [f"{place.name}, schema {place.schema}"] if was_there else []
 
 
 def store_path(url: str) -> Path:

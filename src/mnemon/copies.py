@@ -12,6 +12,7 @@ from mnemon.bootstrap import (
     is_postgres,
     open_ciphers,
     open_store,
+    postgres_place,
     read_settings,
     store_path,
     store_url,
@@ -63,10 +64,11 @@ def restore_backup(
     from mnemon.adapters.sqlite.backups import restore
 
     settings = read_settings(config, None).settings
+    url = settings.store if url is None else store_url(url)
     return restore(
         Path(path),
-        store_path(settings.store if url is None else store_url(url)),
-        ciphers or open_ciphers(settings),
+        store_path(url),
+        ciphers or open_ciphers(settings, url),
         force=force,
         busy_timeout_s=settings.busy_timeout_s,
     )
@@ -89,7 +91,7 @@ def migrate(
         _refuse_missing(url, settings)
     with ExitStack() as opened:
         old = _movable(open_store(origin, settings, ciphers), opened)
-        twins = _Twins(ciphers or open_ciphers(settings), old.cipher)
+        twins = _Twins(ciphers or _opened(settings, target, opened), old.cipher)
         new = _movable(open_store(target, settings, twins, unfinished=True), opened)
         if old.place == new.place:
             raise Conflict(f"{old.place} is the store itself")
@@ -145,9 +147,9 @@ def _refuse_missing(url: str, settings: Settings) -> None:
         raise InvalidInput("store", "is kept in memory only: there is nothing to move")
     if is_postgres(url):
         from mnemon.adapters.postgres.opening import is_there
-        from mnemon.adapters.postgres.places import place_of, session
+        from mnemon.adapters.postgres.places import session
 
-        place = place_of(url, settings.postgres.schema, settings.busy_timeout_s)
+        place = postgres_place(settings, url)
         with session(place) as raw:
             found, name = is_there(raw, place), place.name
     else:
@@ -155,6 +157,12 @@ def _refuse_missing(url: str, settings: Settings) -> None:
         found, name = path.is_file(), str(path)
     if not found:
         raise NotFound("store", name)
+
+
+def _opened(settings: Settings, url: str, opened: ExitStack) -> Ciphers:
+    ciphers = open_ciphers(settings, url)
+    opened.callback(ciphers.close)
+    return ciphers
 
 
 def _movable(store: object, opened: ExitStack) -> Movable:

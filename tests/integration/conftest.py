@@ -53,7 +53,7 @@ def opened(path: Path, ring: KeyRing, clock: SettableClock) -> Opener:
     """Opens an encrypted store anew, as another process would."""
 
     def open_(where: Path = path, cipher: Ciphers | None = None) -> Mnemon:
-        fresh = KeyRing(ring.path, ring.source)
+        fresh = KeyRing(ring.place, ring.source)
         return Mnemon.open(
             where,
             embedder=HashingEmbedder(),

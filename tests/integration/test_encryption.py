@@ -96,17 +96,17 @@ def test_a_store_without_its_key_says_what_to_do_and_stays_as_it_is(
     with opened() as memory:
         memory.remember("The gate's code is 4711", owner="alice")
     before = bytes_of(path.parent)
-    key = ring.path.with_suffix("")
+    key = Path(str(ring.place)).with_suffix("")
     for break_it in (
         lambda: key.rename(key.with_name("away")),
         lambda: key.write_text("ab" * 32),
-        lambda: ring.path.rename(ring.path.with_name("ring away")),
+        lambda: Path(str(ring.place)).rename(Path(str(ring.place)).with_name("ring away")),
     ):
         break_it()
         with pytest.raises(KeyUnavailable, match=r"mnemon key restore FILE.*mnemon reset"):
             opened()
         assert bytes_of(path.parent) == before
-    assert not ring.path.exists()
+    assert not Path(str(ring.place)).exists()
 
 
 def test_a_store_whose_log_is_not_emptied_keeps_every_byte_without_its_key(
@@ -119,7 +119,7 @@ def test_a_store_whose_log_is_not_emptied_keeps_every_byte_without_its_key(
         for name in ("memory.db", "memory.db-wal"):
             (killed / name).write_bytes(path.with_name(name).read_bytes())
     before = bytes_of(killed)
-    ring.path.with_suffix("").unlink()
+    Path(str(ring.place)).with_suffix("").unlink()
     with pytest.raises(KeyUnavailable):
         opened(killed / "memory.db")
     after = bytes_of(killed)
@@ -390,7 +390,14 @@ def test_processes_that_make_a_store_at_once_use_one_key(
 ) -> None:
     started = [
         subprocess.Popen(
-            [sys.executable, "-c", FIRST_START, str(path), str(ring.path.with_suffix("")), str(n)],
+            [
+                sys.executable,
+                "-c",
+                FIRST_START,
+                str(path),
+                str(Path(str(ring.place)).with_suffix("")),
+                str(n),
+            ],
             stdin=subprocess.PIPE,
         )
         for n in range(3)
@@ -420,7 +427,7 @@ def check_rotation_killed(opened: Opener, path: Path, ring: KeyRing, after_s: fl
     with opened() as memory:
         fill(memory, words, 30)
         before = everything(memory)
-    arguments = ["-c", ROTATE_FOREVER, str(path), str(ring.path.with_suffix("")), "0"]
+    arguments = ["-c", ROTATE_FOREVER, str(path), str(Path(str(ring.place)).with_suffix("")), "0"]
     killed(arguments, after_s)
     with opened() as memory:
         assert everything(memory) == before

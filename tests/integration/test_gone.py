@@ -245,7 +245,7 @@ def test_a_ring_that_only_lacks_a_key_takes_nobody_out_of_a_backup(
     with opened() as memory:
         memory.remember("Lives in Oslo", owner="alice")
         memory.backup(backup)
-    with closing(apsw.Connection(str(ring.path))) as connection:
+    with closing(apsw.Connection(str(Path(str(ring.place))))) as connection:
         connection.execute("DELETE FROM owners")  # as a ring that is older than the backup
     done = Mnemon.restore_backup(backup, again, cipher=KeyRingCiphers(ring))
     assert (done.owners, done.erased) == (1, 0)

@@ -95,7 +95,7 @@ def test_no_word_stands_in_any_file_or_log_whatever_is_done(
 ) -> None:
     no_temporary_files(path.parent, monkeypatch)
     caplog.set_level(logging.DEBUG)
-    words, folders = Words(11), (path.parent, ring.path.parent)
+    words, folders = Words(11), (path.parent, Path(str(ring.place)).parent)
     backup = path.with_name("backup.db")
     done, seen = [], set[bytes]()
 

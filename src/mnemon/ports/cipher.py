@@ -165,6 +165,15 @@ class KeyChanging(Protocol):
 
 
 @runtime_checkable
+class Connected(Protocol):
+    """What a cipher can do whose keys are somewhere that it holds connections to."""
+
+    def close(self) -> None:
+        """Let go of them; the next use connects again."""
+        ...
+
+
+@runtime_checkable
 class KeyCopying(Protocol):
     """What a cipher with keys of owners can do, whose store is a copy of another."""
 

@@ -115,8 +115,10 @@ def test_reset_deletes_the_store_and_its_keys_and_nothing_else(
     assert mnemon("list", "--store", "memory.db").code == 9
     mnemon.ok("list", "--store", "other.db")
     key.unlink()
+    mnemon.ok("reset", "--store", "other.db", "--yes")
     mnemon.ok("reset", "--store", "memory.db", "--yes")
     assert mnemon.json("reset", "--store", "memory.db", "--yes")["deleted"] == []
+    mnemon.ok("remember", "started afresh", "--store", "memory.db")
 
 
 def test_reset_leaves_alone_what_is_no_store(mnemon: Any, tmp_path: Path) -> None:

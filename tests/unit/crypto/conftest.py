@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,9 @@ from nacl import pwhash
 
 from mnemon.adapters.crypto.master import KeyFile, Source
 from mnemon.adapters.crypto.ring import KeyRing
+from mnemon.adapters.postgres.places import place_of
+from mnemon.adapters.postgres.ring import RingTables
+from postgres import dropped, own
 
 CHEAP = (pwhash.argon2id.OPSLIMIT_MIN, pwhash.argon2id.MEMLIMIT_MIN)
 """So that a test does not take most of a second; what is real stands in `master.MODERATE`."""
@@ -23,10 +26,31 @@ def key_file(tmp_path: Path) -> KeyFile:
 
 
 @pytest.fixture
-def rings(tmp_path: Path, key_file: KeyFile) -> Rings:
+def file_rings(tmp_path: Path, key_file: KeyFile) -> Rings:
     """Opens the ring anew at every call, as another process would."""
 
     def opened(source: Source | None = None) -> KeyRing:
         return KeyRing(tmp_path / "keys" / "memory.key.ring", source or key_file, CHEAP)
 
     return opened
+
+
+@pytest.fixture
+def database_rings(postgres_url: str, key_file: KeyFile) -> Iterator[Rings]:
+    """The same of a ring in a database."""
+    schema = own("ring")
+    dropped(postgres_url, schema)
+    place, made = place_of(postgres_url, schema, 10), list[KeyRing]()
+
+    def opened(source: Source | None = None) -> KeyRing:
+        made.append(KeyRing(RingTables(place), source or key_file, CHEAP))
+        return made[-1]
+
+    yield opened
+    for ring in made:
+        ring.close()
+
+
+@pytest.fixture
+def rings(file_rings: Rings) -> Rings:
+    return file_rings

@@ -8,13 +8,19 @@ from pathlib import Path
 import pytest
 
 from mnemon.adapters.crypto.backup import back_up, needs_passphrase, restore
-from mnemon.adapters.crypto.master import KeyFile
+from mnemon.adapters.crypto.master import KeyFile, Passphrase
 from mnemon.adapters.crypto.ring import KeyRing
 from mnemon.errors import Conflict, KeyUnavailable
 
 from .conftest import CHEAP, Rings
 
 OWNER = b"digest of alice."
+
+
+@pytest.fixture(params=["file", "database"])
+def rings(request: pytest.FixtureRequest) -> Rings:
+    found: Rings = request.getfixturevalue(f"{request.param}_rings")
+    return found
 
 
 @pytest.mark.parametrize("passphrase", [None, "correct horse"])
@@ -33,6 +39,30 @@ def test_what_was_backed_up_comes_back(
     assert ring.data_key(store, OWNER, 1) == rings().data_key(store, OWNER, 1)
 
 
+@pytest.mark.parametrize("first", ["file_rings", "database_rings"])
+def test_a_ring_moves_between_a_file_and_a_database(
+    first: str, request: pytest.FixtureRequest, key_file: KeyFile
+) -> None:
+    other = {"file_rings": "database_rings", "database_rings": "file_rings"}[first]
+    source: Rings = request.getfixturevalue(first)
+    target: Rings = request.getfixturevalue(other)
+    passphrase = Passphrase("correct horse")
+    store, key = source(passphrase).add_store()
+    source(passphrase).ensure(store, OWNER)
+    source(passphrase).erase(store, OWNER)
+    source(passphrase).ensure(store, OWNER)
+    target().restore(source(passphrase).contents()[1])
+    assert target(passphrase).store_key(store) == key
+    assert target(passphrase).versions(store, OWNER) == [2]
+    assert target(passphrase).is_erased(store, OWNER, 1)
+    assert target(passphrase).data_key(store, OWNER, 2) == source(passphrase).data_key(
+        store, OWNER, 2
+    )
+    with pytest.raises(KeyUnavailable, match="a key ring already"):
+        target().restore(source(passphrase).contents()[1])
+    assert not key_file.path.exists()
+
+
 def test_a_backup_with_a_passphrase_holds_no_key_in_the_clear(
     rings: Rings, key_file: KeyFile, tmp_path: Path
 ) -> None:
@@ -46,7 +76,7 @@ def test_a_backup_with_a_passphrase_holds_no_key_in_the_clear(
     for wrong in (None, "incorrect horse"):
         with pytest.raises(KeyUnavailable, match="passphrase"):
             restore(target, wrong, ring, KeyFile(tmp_path / "key"))
-    assert not ring.path.exists()
+    assert not ring.place.exists()
 
 
 def test_nothing_that_is_there_is_written_over(
@@ -57,10 +87,10 @@ def test_nothing_that_is_there_is_written_over(
     back_up(rings(), target, None)
     with pytest.raises(Conflict, match="a file already"):
         back_up(rings(), target, None)
-    before = rings().path.read_bytes(), key_file.path.read_bytes()
+    before = rings().contents(), key_file.path.read_bytes()
     with pytest.raises(Conflict, match="keys already"):
         restore(target, None, rings(), key_file)
-    assert (rings().path.read_bytes(), key_file.path.read_bytes()) == before
+    assert (rings().contents(), key_file.path.read_bytes()) == before
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe", b'{"format": "other", "keys": ""}'])

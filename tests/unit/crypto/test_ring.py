@@ -9,18 +9,48 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import apsw
 import pytest
 
 from durability.killing import killed
 from mnemon.adapters.crypto.master import GivenKey, KeyFile, Passphrase
 from mnemon.adapters.crypto.ring import KeyRing
 from mnemon.adapters.crypto.sealed import new_key
+from mnemon.adapters.postgres.places import session
+from mnemon.adapters.postgres.ring import RingTables
 from mnemon.errors import KeyUnavailable
+from postgres import own
 
 from .conftest import Rings
 
 OWNER = b"digest of alice."
+
+OPENED = """
+import sys
+from pathlib import Path
+from mnemon.adapters.crypto.master import KeyFile
+from mnemon.adapters.crypto.ring import KeyRing
+from mnemon.adapters.postgres.places import place_of
+from mnemon.adapters.postgres.ring import RingTables
+key, where, schema = sys.argv[1:]
+place = RingTables(place_of(where, schema, 10)) if schema else Path(where)
+ring = KeyRing(place, KeyFile(Path(key)))
+"""
+"""How a program of a test opens the ring of the test."""
+
+
+@pytest.fixture(params=["file", "database"])
+def rings(request: pytest.FixtureRequest) -> Rings:
+    found: Rings = request.getfixturevalue(f"{request.param}_rings")
+    return found
+
+
+@pytest.fixture
+def arguments(request: pytest.FixtureRequest, rings: Rings, key_file: KeyFile) -> list[str]:
+    """Where the ring is, for a program."""
+    place = rings().place
+    if isinstance(place, RingTables):
+        return [str(key_file.path), request.getfixturevalue("postgres_url"), own("ring")]
+    return [str(key_file.path), str(place), ""]
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -37,8 +67,8 @@ def test_keys_are_the_same_when_opened_again(rings: Rings) -> None:
     assert rings().store_key(store) == key
 
 
-def test_key_and_ring_are_for_their_owners_eyes_only(rings: Rings, key_file: KeyFile) -> None:
-    rings().add_store()
+def test_key_and_ring_are_for_their_owners_eyes_only(file_rings: Rings, key_file: KeyFile) -> None:
+    file_rings().add_store()
     for path in key_file.path.parent.iterdir():
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(key_file.path.parent.stat().st_mode) == 0o700
@@ -49,7 +79,13 @@ def test_no_key_and_no_owner_stands_in_the_ring(rings: Rings, key_file: KeyFile)
     version = rings().ensure(store, OWNER)
     data_key = rings().data_key(store, OWNER, version)
     assert data_key is not None
-    content = rings().path.read_bytes()
+    place, (_, rows) = rings().place, rings().contents()
+    content = b"".join(
+        value if isinstance(value, bytes) else b""
+        for row in (*rows.ring, *rows.stores, *rows.owners)
+        for value in row
+    )
+    content += b"" if isinstance(place, RingTables) else Path(str(place)).read_bytes()
     master = bytes.fromhex(key_file.path.read_text())
     assert not any(secret in content for secret in (key, data_key, master, master.hex().encode()))
 
@@ -91,7 +127,12 @@ def test_a_missing_ring_is_not_made_by_reading(rings: Rings, tmp_path: Path) -> 
 
 def test_a_damaged_ring_is_named(rings: Rings) -> None:
     store, _ = rings().add_store()
-    rings().path.write_bytes(b"no ring" * 1_000)
+    place = rings().place
+    if isinstance(place, RingTables):
+        with session(place._place) as raw:
+            raw.execute("ALTER TABLE stores DROP COLUMN wrapped")
+    else:
+        Path(str(place)).write_bytes(b"no ring" * 1_000)
     with pytest.raises(KeyUnavailable, match="cannot be read"):
         rings().store_key(store)
 
@@ -100,8 +141,8 @@ def test_a_wrapped_key_opens_only_where_it_was_put(rings: Rings) -> None:
     store, _ = rings().add_store()
     rings().ensure(store, OWNER)
     rings().ensure(store, b"digest of bob...")
-    with apsw.Connection(str(rings().path)) as ring:
-        ring.execute(
+    with rings().place.writing() as ring:
+        ring.run(
             "UPDATE owners SET wrapped = (SELECT wrapped FROM owners WHERE owner = ?1)"
             " WHERE owner <> ?1",
             (OWNER,),
@@ -136,16 +177,9 @@ def test_threads_that_ask_at_once_get_the_same_key(rings: Rings) -> None:
     assert found == {1}
 
 
-def test_processes_that_start_at_once_share_one_ring(rings: Rings, key_file: KeyFile) -> None:
-    program = (
-        "import sys; from pathlib import Path\n"
-        "from mnemon.adapters.crypto.master import KeyFile\n"
-        "from mnemon.adapters.crypto.ring import KeyRing\n"
-        "sys.stdin.read()\n"
-        "ring = KeyRing(Path(sys.argv[2]), KeyFile(Path(sys.argv[1])))\n"
-        "print(ring.add_store()[0].hex())"
-    )
-    command = [sys.executable, "-c", program, str(key_file.path), str(rings().path)]
+def test_processes_that_start_at_once_share_one_ring(rings: Rings, arguments: list[str]) -> None:
+    program = OPENED + "sys.stdin.read(); print(ring.add_store()[0].hex()); ring.close()"
+    command = [sys.executable, "-c", program, *arguments]
     started = [
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(3)
     ]
@@ -172,6 +206,16 @@ def test_removing_a_store_leaves_the_others(rings: Rings) -> None:
     rings().remove_store(first)
     assert rings().store_key(first) is None
     assert rings().data_key(first, OWNER, 1) is None
+    assert rings().store_key(second) == key
+
+
+def test_where_no_store_is_left_the_next_one_needs_no_old_key(
+    rings: Rings, key_file: KeyFile
+) -> None:
+    first, _ = rings().add_store()
+    key_file.path.unlink()
+    rings().remove_store(first)
+    second, key = rings().add_store()
     assert rings().store_key(second) == key
 
 
@@ -221,21 +265,17 @@ def test_a_rotation_whose_swap_is_missing_is_finished(rings: Rings, key_file: Ke
 
 
 ROTATE_FOREVER = """
-import sys; from pathlib import Path
-from mnemon.adapters.crypto.master import KeyFile
-from mnemon.adapters.crypto.ring import KeyRing
-ring = KeyRing(Path(sys.argv[2]), KeyFile(Path(sys.argv[1])))
 print("ready", flush=True)
 while True:
     ring.rotate()
 """
 
 
-def check_rotation_killed(rings: Rings, key_file: KeyFile, after_s: float) -> None:
+def check_rotation_killed(rings: Rings, arguments: list[str], after_s: float) -> None:
     store, key = rings().add_store()
     rings().ensure(store, OWNER)
     data_key = rings().data_key(store, OWNER, 1)
-    killed(["-c", ROTATE_FOREVER, str(key_file.path), str(rings().path)], after_s)
+    killed(["-c", OPENED + ROTATE_FOREVER, *arguments], after_s)
     assert rings().store_key(store) == key
     assert rings().data_key(store, OWNER, 1) == data_key
     rings().rotate()
@@ -244,17 +284,17 @@ def check_rotation_killed(rings: Rings, key_file: KeyFile, after_s: float) -> No
 
 @pytest.mark.parametrize("after_s", [0.003, 0.011, 0.024])
 def test_a_rotation_killed_anywhere_leaves_a_ring_that_opens(
-    rings: Rings, key_file: KeyFile, after_s: float
+    rings: Rings, arguments: list[str], after_s: float
 ) -> None:
-    check_rotation_killed(rings, key_file, after_s)
+    check_rotation_killed(rings, arguments, after_s)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("trial", range(50))
 def test_a_rotation_killed_at_50_moments_leaves_a_ring_that_opens(
-    rings: Rings, key_file: KeyFile, trial: int
+    rings: Rings, arguments: list[str], trial: int
 ) -> None:
-    check_rotation_killed(rings, key_file, trial * 0.00173)
+    check_rotation_killed(rings, arguments, trial * 0.00173)
 
 
 def test_nothing_of_a_key_is_in_a_repr(rings: Rings, key_file: KeyFile) -> None:
@@ -290,9 +330,9 @@ def test_a_ring_on_a_file_system_without_links_is_made(
 
 
 def test_a_ring_is_found_again_by_another_ring_object_only_with_the_same_path(
-    rings: Rings, key_file: KeyFile, tmp_path: Path
+    file_rings: Rings, key_file: KeyFile, tmp_path: Path
 ) -> None:
-    store, _ = rings().add_store()
+    store, _ = file_rings().add_store()
     other = KeyRing(tmp_path / "other.ring", key_file)
     other.add_store()
     assert other.store_key(store) is None

@@ -91,10 +91,10 @@ def restore(backup: Path, passphrase: str | None, ring: KeyRing, key_file: KeyFi
         KeyUnavailable: The file is no backup of keys, or the passphrase another.
     """
     keys = _opened(_read(backup), passphrase, backup)
-    for path in (ring.path, key_file.path):
-        if path.exists():
+    for place in (ring.place, key_file.path):
+        if place.exists():
             raise Conflict(
-                f"there are keys already: {path}; move them away, or name another file in"
+                f"there are keys already: {place}; move them away, or name another file in"
                 " encryption_key_path"
             )
     with files.refusing(key_file.path):

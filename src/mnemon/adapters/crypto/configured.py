@@ -31,6 +31,10 @@ class ConfiguredCiphers:
         """See `Twinning`."""
         return PlainCipher() if source.name == PlainCipher.name else self._encrypted.twin(source)
 
+    def close(self) -> None:
+        """Let go of what the ring holds open; the next use opens it again."""
+        self._encrypted.ring.close()
+
     def known(self, name: str, store_id: bytes, check: bytes) -> Cipher:
         """See the port."""
         is_plain = name == PlainCipher.name

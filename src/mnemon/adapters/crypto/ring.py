@@ -1,18 +1,18 @@
-"""The key ring: every key but the master, wrapped by it, in a file apart from the data.
+"""The key ring: every key but the master, wrapped by it, apart from the data.
 
-A small SQLite file beside the master key. For each store it holds the store's key, and for each
-owner the data keys in force, by version. An owner is named only by a digest under the store's
+In a file beside the master key, or in a schema of a database (`ring_places` has what it needs of
+either). For each store it holds the store's key, and for each owner the data keys in force, by
+version. An owner is named only by a digest under the store's
 key. Keys of an owner who was erased are gone; that there were any stays, so that a restored
 backup is told from a damaged store.
 """
 
 from __future__ import annotations
 
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-import apsw
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mnemon.adapters.crypto import files
 from mnemon.adapters.crypto.master import (
@@ -23,6 +23,8 @@ from mnemon.adapters.crypto.master import (
     read_key,
     written,
 )
+from mnemon.adapters.crypto.ring_file import RingFile
+from mnemon.adapters.crypto.ring_places import WAYS_OUT
 from mnemon.adapters.crypto.sealed import NotOpened, new_key
 from mnemon.adapters.crypto.wrapping import (
     begin,
@@ -35,36 +37,16 @@ from mnemon.adapters.crypto.wrapping import (
     wrapped,
 )
 from mnemon.adapters.folders import sync_folder
-from mnemon.errors import KeyUnavailable, StoreReadOnly, StoreUnavailable
+from mnemon.errors import KeyUnavailable, StoreReadOnly
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     from mnemon.adapters.crypto.master import Source
+    from mnemon.adapters.crypto.ring_places import RingPlace, RingRows
 
 STORE_ID_BYTES = 16
-_BUSY_TIMEOUT_S = 10.0
-"""No transaction on a ring takes longer than a few syncs of a disk: a guess."""
-
-_PRAGMAS = (
-    "PRAGMA journal_mode = DELETE",
-    "PRAGMA synchronous = EXTRA",  # the journal's removal, which commits, is synced too
-    "PRAGMA secure_delete = ON",
-)
-_TABLES = """
-CREATE TABLE IF NOT EXISTS ring (
-  name TEXT NOT NULL PRIMARY KEY, value ANY NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS stores (
-  store BLOB NOT NULL PRIMARY KEY, wrapped BLOB NOT NULL
-) STRICT, WITHOUT ROWID;
--- wrapped: null once the owner was erased.
-CREATE TABLE IF NOT EXISTS owners (
-  store BLOB NOT NULL, owner BLOB NOT NULL, version INTEGER NOT NULL, wrapped BLOB,
-  PRIMARY KEY (store, owner, version)
-) STRICT, WITHOUT ROWID;
-"""
 
 
 def origin(store_id: bytes) -> bytes:
@@ -92,20 +74,30 @@ class KeyRing:
     disk when it returns.
     """
 
-    def __init__(self, path: Path, source: Source, cost: tuple[int, int] = MODERATE) -> None:
-        """Take the ring's path, and where the master key comes from.
+    def __init__(
+        self, place: RingPlace | Path, source: Source, cost: tuple[int, int] = MODERATE
+    ) -> None:
+        """Take where the ring is, and where the master key comes from.
 
         Args:
+            place: A path is that of a file.
+            source: Where the master key comes from.
             cost: What making a key of a passphrase costs, when one is set: passes and bytes.
         """
-        self.path = path
+        self.place = RingFile(place) if isinstance(place, Path) else place
         self.source = source
         self._cost = cost
         self._master: bytes | None = None
 
     def __repr__(self) -> str:
         """Say where it is."""
-        return f"KeyRing({str(self.path)!r}, {self.source!r})"
+        return f"KeyRing({str(self.place)!r}, {self.source!r})"
+
+    @property
+    def places(self) -> str:
+        """Where it is, and the master key where that is in a file."""
+        key = f" and {self.source.path}" if isinstance(self.source, KeyFile) else ""
+        return f"{self.place}{key}"
 
     def add_store(self) -> tuple[bytes, bytes]:
         """Make a store's id and key; the ring and its master key are made where there is none.
@@ -130,13 +122,11 @@ class KeyRing:
         return own
 
     def _add(self, store_id: bytes, key: bytes) -> None:
-        with files.refusing(self.path):
-            files.make_empty(self.path)
+        self.place.make()
         with self._writing() as ring:
-            ring.execute(_TABLES)
             master = self._unlocked(ring) if _check(ring) else self._begun(ring)
             sealed = wrapped(master, key, store_place(store_id))
-            ring.execute("INSERT INTO stores VALUES (?, ?)", (store_id, sealed))
+            ring.run("INSERT INTO stores VALUES (?, ?)", (store_id, sealed))
 
     def store_key(self, store_id: bytes) -> bytes | None:
         """Return a store's key; None if the ring has none.
@@ -146,15 +136,14 @@ class KeyRing:
         """
         with self._reading() as ring:
             master = self._unlocked(ring)
-            row = _row(ring, "SELECT wrapped FROM stores WHERE store = ?", (store_id,))
+            row = ring.row("SELECT wrapped FROM stores WHERE store = ?", (store_id,))
             return self._unwrapped(master, row[0], store_place(store_id)) if row else None
 
     def data_key(self, store_id: bytes, owner: bytes, version: int) -> bytes | None:
         """Return an owner's key of a version; None if the ring has none (any more)."""
         with self._reading() as ring:
             master = self._unlocked(ring)
-            row = _row(
-                ring,
+            row = ring.row(
                 "SELECT wrapped FROM owners WHERE store = ? AND owner = ? AND version = ?",
                 (store_id, owner, version),
             )
@@ -165,7 +154,7 @@ class KeyRing:
     def versions(self, store_id: bytes, owner: bytes) -> list[int]:
         """Return the versions of an owner's keys that there are, ascending."""
         with self._reading() as ring:
-            rows = ring.execute(
+            rows = ring.rows(
                 "SELECT version FROM owners WHERE store = ? AND owner = ?"
                 " AND wrapped IS NOT NULL ORDER BY version",
                 (store_id, owner),
@@ -175,8 +164,7 @@ class KeyRing:
     def ensure(self, store_id: bytes, owner: bytes) -> int:
         """Return the newest version of an owner's keys, making a key if there is none."""
         with self._writing() as ring:
-            row = _row(
-                ring,
+            row = ring.row(
                 "SELECT max(version) FROM owners"
                 " WHERE store = ? AND owner = ? AND wrapped IS NOT NULL",
                 (store_id, owner),
@@ -194,9 +182,9 @@ class KeyRing:
         """Keep keys of an owner that were made for another store, by version."""
         with self._writing() as ring:
             master = self._unlocked(ring)
-            ring.executemany(
+            ring.run_many(
                 "INSERT INTO owners VALUES (?, ?, ?, ?)"
-                " ON CONFLICT DO UPDATE SET wrapped = excluded.wrapped",
+                " ON CONFLICT (store, owner, version) DO UPDATE SET wrapped = excluded.wrapped",
                 [
                     (store_id, owner, version, wrapped(master, key, place))
                     for version, key in keys.items()
@@ -207,23 +195,24 @@ class KeyRing:
     def drop_before(self, store_id: bytes, owner: bytes, version: int) -> None:
         """Remove the keys of an owner below a version for good."""
         with self._writing() as ring:
-            ring.execute(
+            ring.run(
                 "DELETE FROM owners WHERE store = ? AND owner = ? AND version < ?",
                 (store_id, owner, version),
             )
+        self.place.settle()
 
     def erase(self, store_id: bytes, owner: bytes) -> None:
         """Remove all keys of an owner for good; later ones get higher versions."""
         with self._writing() as ring:
-            ring.execute(
+            ring.run(
                 "UPDATE owners SET wrapped = NULL WHERE store = ? AND owner = ?", (store_id, owner)
             )
+        self.place.settle()
 
     def is_erased(self, store_id: bytes, owner: bytes, version: int) -> bool:
         """Return whether an owner's key was removed by `erase`; False where it is only missing."""
         with self._reading() as ring:
-            row = _row(
-                ring,
+            row = ring.row(
                 "SELECT wrapped FROM owners WHERE store = ? AND owner = ? AND version = ?",
                 (store_id, owner, version),
             )
@@ -232,8 +221,11 @@ class KeyRing:
     def remove_store(self, store_id: bytes) -> None:
         """Remove a store's key, and the keys of all its owners, for good."""
         with self._writing() as ring:
-            ring.execute("DELETE FROM owners WHERE store = ?", (store_id,))
-            ring.execute("DELETE FROM stores WHERE store = ?", (store_id,))
+            ring.run("DELETE FROM owners WHERE store = ?", (store_id,))
+            ring.run("DELETE FROM stores WHERE store = ?", (store_id,))
+            # The next store then begins the ring anew: also where the master key is lost.
+            ring.run("DELETE FROM ring WHERE NOT EXISTS (SELECT 1 FROM stores)")
+        self.place.settle()
 
     def rotate(self, new: Source | None = None) -> None:
         """Wrap every key by a new master key.
@@ -248,7 +240,7 @@ class KeyRing:
             KeyUnavailable: The ring does not open.
         """
         source = new or self.source
-        with files.refusing(self.path), self._writing() as ring:
+        with self._refusing(), self._writing() as ring:
             old = self._unlocked(ring)
             self._settle_files(ring)
             stretching = Stretching.drawn(self._cost)
@@ -259,15 +251,16 @@ class KeyRing:
             begin(ring, source, key, stretching)
         self._master, self.source = key, source
         self._finish_rotation()
+        self.place.settle()
 
     def contents(self) -> tuple[bytes, Contents]:
         """Return the master key and all rows, for a backup."""
         with self._reading() as ring:
             master = self._unlocked(ring)
             return master, Contents(
-                ring=list(ring.execute("SELECT name, value FROM ring")),
-                stores=list(ring.execute("SELECT store, wrapped FROM stores")),
-                owners=list(ring.execute("SELECT store, owner, version, wrapped FROM owners")),
+                ring=ring.rows("SELECT name, value FROM ring"),
+                stores=ring.rows("SELECT store, wrapped FROM stores"),
+                owners=ring.rows("SELECT store, owner, version, wrapped FROM owners"),
             )
 
     def restore(self, contents: Contents) -> None:
@@ -276,29 +269,26 @@ class KeyRing:
         Raises:
             KeyUnavailable: There is one.
         """
-        if self.path.exists():
-            raise KeyUnavailable(f"there is a key ring already: {self.path}")
-        with files.refusing(self.path):
-            files.make_empty(self.path)
+        if self.place.exists():
+            raise KeyUnavailable(f"there is a key ring already: {self.place}")
+        self.place.make()
         with self._writing() as ring:
-            ring.execute(_TABLES)
-            ring.executemany("INSERT INTO ring VALUES (?, ?)", contents.ring)
-            ring.executemany("INSERT INTO stores VALUES (?, ?)", contents.stores)
-            ring.executemany("INSERT INTO owners VALUES (?, ?, ?, ?)", contents.owners)
+            ring.run_many("INSERT INTO ring VALUES (?, ?)", contents.ring)
+            ring.run_many("INSERT INTO stores VALUES (?, ?)", contents.stores)
+            ring.run_many("INSERT INTO owners VALUES (?, ?, ?, ?)", contents.owners)
 
-    def _added(self, ring: apsw.Connection, store_id: bytes, owner: bytes) -> int:
+    def _added(self, ring: RingRows, store_id: bytes, owner: bytes) -> int:
         master = self._unlocked(ring)
-        (newest,) = _row(
-            ring,
+        (newest,) = ring.row(
             "SELECT coalesce(max(version), 0) FROM owners WHERE store = ? AND owner = ?",
             (store_id, owner),
         ) or (0,)
         version = int(newest) + 1
         sealed = wrapped(master, new_key(), owner_place(store_id, owner, version))
-        ring.execute("INSERT INTO owners VALUES (?, ?, ?, ?)", (store_id, owner, version, sealed))
+        ring.run("INSERT INTO owners VALUES (?, ?, ?, ?)", (store_id, owner, version, sealed))
         return version
 
-    def _begun(self, ring: apsw.Connection) -> bytes:
+    def _begun(self, ring: RingRows) -> bytes:
         """Begin an empty ring; the master key is taken as it is found, or made."""
         stretching = Stretching.drawn(self._cost)
         if isinstance(self.source, KeyFile):
@@ -311,7 +301,7 @@ class KeyRing:
         self._master = key
         return key
 
-    def _unlocked(self, ring: apsw.Connection) -> bytes:
+    def _unlocked(self, ring: RingRows) -> bytes:
         """Return the master key that opens the ring.
 
         Raises:
@@ -319,35 +309,35 @@ class KeyRing:
         """
         check = _check(ring)
         if check is None:
-            raise KeyUnavailable(f"the key ring is empty: {self.path}; {_WAYS_OUT}")
+            raise KeyUnavailable(f"the key ring is empty: {self.place}; {WAYS_OUT}")
         if self._master is not None and opens(self._master, check):
             return self._master
         for key in self._candidates(ring):
             if opens(key, check):
                 self._master = key
                 return key
-        raise KeyUnavailable(f"{self._wrong()}: {_WAYS_OUT}")
+        raise KeyUnavailable(f"{self._wrong()}: {WAYS_OUT}")
 
-    def _candidates(self, ring: apsw.Connection) -> Iterator[bytes]:
+    def _candidates(self, ring: RingRows) -> Iterator[bytes]:
         if isinstance(self.source, KeyFile):
             yield from self.source.keys()
         elif isinstance(self.source, GivenKey):
             yield self.source.key
         else:
-            found = dict(ring.execute("SELECT name, value FROM ring"))
+            found: dict[str, bytes] = dict(ring.rows("SELECT name, value FROM ring"))
             if "salt" in found:
                 yield self.source.key(
-                    Stretching(found["salt"], found["operations"], found["memory"])
+                    Stretching(found["salt"], int(found["operations"]), int(found["memory"]))
                 )
 
     def _wrong(self) -> str:
         if not isinstance(self.source, KeyFile):
-            return f"the key given does not open the key ring {self.path}"
+            return f"the key given does not open the key ring {self.place}"
         if not self.source.path.exists():
             return f"the key file is missing: {self.source.path}"
-        return f"the key in {self.source.path} does not open the key ring {self.path}"
+        return f"the key in {self.source.path} does not open the key ring {self.place}"
 
-    def _settle_files(self, ring: apsw.Connection) -> None:
+    def _settle_files(self, ring: RingRows) -> None:
         """Leave one key file: the one that opens the ring.
 
         The caller holds the ring's lock: nobody else is in the midst of a rotation.
@@ -362,7 +352,7 @@ class KeyRing:
         sync_folder(source.path.parent)
 
     def _finish_rotation(self) -> None:
-        with files.refusing(self.path), self._writing() as ring:
+        with self._refusing(), self._writing() as ring:
             self._unlocked(ring)
             self._settle_files(ring)
 
@@ -370,71 +360,37 @@ class KeyRing:
         try:
             return unwrapped(master, sealed, place)
         except NotOpened:
-            raise KeyUnavailable(f"the key ring is damaged: {self.path}; {_WAYS_OUT}") from None
+            raise KeyUnavailable(f"the key ring is damaged: {self.place}; {WAYS_OUT}") from None
+
+    def close(self) -> None:
+        """Let go of what is held open; the next use opens it again."""
+        self.place.close()
 
     @contextmanager
-    def _reading(self) -> Iterator[apsw.Connection]:
+    def _reading(self) -> Iterator[RingRows]:
         self._refuse_missing()
         if isinstance(self.source, KeyFile) and self.source.successor.exists():
             with suppress(StoreReadOnly):  # either file opens it until somebody can
                 self._finish_rotation()
-        with self._transaction("BEGIN", apsw.SQLITE_OPEN_READWRITE) as ring:
+        with self.place.reading() as ring:
             yield ring
 
     @contextmanager
-    def _writing(self) -> Iterator[apsw.Connection]:
+    def _writing(self) -> Iterator[RingRows]:
         self._refuse_missing()
-        with self._transaction("BEGIN IMMEDIATE", apsw.SQLITE_OPEN_READWRITE) as ring:
+        with self.place.writing() as ring:
             yield ring
 
     def _refuse_missing(self) -> None:
-        if not self.path.exists():
-            raise KeyUnavailable(f"the key ring is missing: {self.path}; {_WAYS_OUT}")
-        files.warn_if_open(self.path)
+        if not self.place.exists():
+            raise KeyUnavailable(f"the key ring is missing: {self.place}; {WAYS_OUT}")
 
-    @contextmanager
-    def _transaction(self, begin: str, flags: int) -> Iterator[apsw.Connection]:
-        try:
-            ring = apsw.Connection(str(self.path), flags=flags)
-        except apsw.Error as error:
-            raise self._translated(error) from error
-        try:
-            ring.set_busy_timeout(round(_BUSY_TIMEOUT_S * 1000))
-            for pragma in _PRAGMAS:
-                ring.execute(pragma)
-            ring.execute(begin)
-            yield ring
-            ring.execute("COMMIT")
-        except apsw.Error as error:
-            raise self._translated(error) from error
-        finally:
-            with suppress(apsw.Error):  # closing rolls back what is open
-                ring.close()
-
-    def _translated(self, error: apsw.Error) -> Exception:
-        if isinstance(error, (apsw.BusyError, apsw.LockedError)):
-            return StoreUnavailable(f"the key ring is locked: {self.path}", _BUSY_TIMEOUT_S)
-        if isinstance(error, apsw.ReadOnlyError):
-            return StoreReadOnly(str(self.path), "the system does not let it be written")
-        if isinstance(error, apsw.FullError):
-            return StoreUnavailable(f"the disk is full: {self.path}")
-        return KeyUnavailable(
-            f"the key ring cannot be read: {self.path} ({type(error).__name__}); {_WAYS_OUT}"
-        )
+    def _refusing(self) -> AbstractContextManager[None]:
+        """Say what it means where the file of the master key can't be written."""
+        source = self.source
+        return files.refusing(source.path) if isinstance(source, KeyFile) else nullcontext()
 
 
-_WAYS_OUT = (
-    "bring the key back (`mnemon key restore FILE` takes a backup of it),"
-    " or start afresh with `mnemon reset`"
-)
-
-
-def _row(ring: apsw.Connection, statement: str, values: Sequence[Any] = ()) -> Any:
-    return ring.execute(statement, values).fetchone()
-
-
-def _check(ring: apsw.Connection) -> bytes | None:
-    if not _row(ring, "SELECT 1 FROM sqlite_schema WHERE name = 'ring'"):
-        return None
-    row = _row(ring, "SELECT value FROM ring WHERE name = 'check'")
+def _check(ring: RingRows) -> bytes | None:
+    row = ring.row("SELECT value FROM ring WHERE name = 'check'")
     return row[0] if row else None

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mnemon.adapters.crypto.master import GivenKey, KeyFile, Passphrase, Stretching
 from mnemon.adapters.crypto.sealed import NotOpened, joined, new_key, open_sealed, seal, subkey
 
 if TYPE_CHECKING:
-    import apsw
-
     from mnemon.adapters.crypto.master import Source
+    from mnemon.adapters.crypto.ring_places import RingRows
 
 _PURPOSE = "mnemon-wrap"
 _CHECK = b"mnemon key ring"
@@ -60,34 +59,33 @@ def owner_place(store_id: bytes, owner: bytes, version: int) -> bytes:
     return joined(b"owner", store_id, owner, version.to_bytes(8, "big"))
 
 
-def begin(ring: apsw.Connection, source: Source, master: bytes, stretching: Stretching) -> None:
+def begin(ring: RingRows, source: Source, master: bytes, stretching: Stretching) -> None:
     """Store by what the master key is known, and how a passphrase becomes it."""
-    rows: list[tuple[str, bytes | int]] = [("check", new_check(master))]
+    rows = [("check", new_check(master))]
     if isinstance(source, Passphrase):
         rows += [
             ("salt", stretching.salt),
-            ("operations", stretching.operations),
-            ("memory", stretching.memory),
+            ("operations", b"%d" % stretching.operations),
+            ("memory", b"%d" % stretching.memory),
         ]
-    ring.execute("DELETE FROM ring")
-    ring.executemany("INSERT INTO ring VALUES (?, ?)", rows)
+    ring.run("DELETE FROM ring")
+    ring.run_many("INSERT INTO ring VALUES (?, ?)", rows)
 
 
-def rewrap(ring: apsw.Connection, old: bytes, new: bytes) -> None:
+def rewrap(ring: RingRows, old: bytes, new: bytes) -> None:
     """Wrap every key of the ring anew."""
-    stores: list[tuple[Any, ...]] = ring.execute("SELECT store, wrapped FROM stores").fetchall()
-    for store, sealed in stores:
+    for store, sealed in ring.rows("SELECT store, wrapped FROM stores"):
         place = store_place(store)
-        ring.execute(
+        ring.run(
             "UPDATE stores SET wrapped = ? WHERE store = ?",
             (wrapped(new, unwrapped(old, sealed, place), place), store),
         )
-    owners: list[tuple[Any, ...]] = ring.execute(
+    owners = ring.rows(
         "SELECT store, owner, version, wrapped FROM owners WHERE wrapped IS NOT NULL"
-    ).fetchall()
+    )
     for store, owner, version, sealed in owners:
         place = owner_place(store, owner, version)
-        ring.execute(
+        ring.run(
             "UPDATE owners SET wrapped = ? WHERE store = ? AND owner = ? AND version = ?",
             (wrapped(new, unwrapped(old, sealed, place), place), store, owner, version),
         )

@@ -202,7 +202,7 @@ class XChaChaCipher:
         key = self._ring.data_key(self.store_id, self._named(owner_id), version)
         if key is None:
             raise KeyUnavailable(
-                f"the key ring {self._ring.path} has no key of this owner: the owner was erased,"
+                f"the key ring {self._ring.place} has no key of this owner: the owner was erased,"
                 " or the ring is older than the store (`mnemon key restore` brings a backup back)"
             )
         return key
@@ -210,6 +210,10 @@ class XChaChaCipher:
     def twin(self, ring: KeyRing) -> XChaChaCipher:
         """Return the cipher of a copy of the store, which has no keys of owners yet."""
         return XChaChaCipher(ring, ring.add_twin(self.store_id, self._store_key), self._store_key)
+
+    def close(self) -> None:
+        """Let go of what the ring holds open; the next use opens it again."""
+        self._ring.close()
 
     def forget_store(self) -> None:
         """See `KeyChanging`."""
@@ -236,13 +240,13 @@ class KeyRingCiphers:
 
     def new(self) -> XChaChaCipher:
         """See the port; makes the ring and the master key where there are none."""
-        is_first = not self.ring.path.exists()
+        is_first = not self.ring.place.exists()
         cipher = XChaChaCipher(self.ring, *self.ring.add_store())
         if is_first:
             _log.info(
                 "this store is encrypted; its keys are in %s: back them up apart from it"
                 " (`mnemon key backup FILE`), without them nothing can be read",
-                self.ring.path.parent,
+                self.ring.places,
             )
         return cipher
 
@@ -259,7 +263,7 @@ class KeyRingCiphers:
         key = self.ring.store_key(store_id)
         if key is None or check_of(store_id, key) != check:
             raise KeyUnavailable(
-                f"the key ring {self.ring.path} has no key of this store: open it with the ring"
+                f"the key ring {self.ring.place} has no key of this store: open it with the ring"
                 " it was made with (`mnemon key restore FILE` takes a backup of it),"
                 " or start afresh with `mnemon reset`"
             )

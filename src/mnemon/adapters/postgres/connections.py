@@ -14,7 +14,7 @@ from psycopg import errors, sql
 
 from mnemon.adapters.postgres.pool import NoneFree, Pool, Raw
 from mnemon.adapters.postgres.schema import APPLICATION, owner_number
-from mnemon.adapters.postgres.values import Vector, VectorForm, adapt
+from mnemon.adapters.postgres.values import Vector, VectorForm, adapt, adapt_vectors
 from mnemon.adapters.postgres.words import in_rows, in_words
 from mnemon.adapters.sql.connection import ConstraintBroken
 from mnemon.adapters.sql.owner_row import OWNER_COLUMNS, OwnerRow
@@ -230,7 +230,7 @@ class Access:
         conninfo: Where it is, as libpq takes it.
         place: How it is called in messages, without a password.
         schema: In which schema of it the tables are.
-        form: How vectors stand in it.
+        form: How vectors stand in it; None: there are none.
         is_application: Whether the session's role is to become the application's.
         timeout_s: For how long to wait for locks, and for a connection.
         statement_timeout_s: After how long a statement is given up; 0: never.
@@ -239,7 +239,7 @@ class Access:
     conninfo: str = field(repr=False)
     place: str
     schema: str
-    form: VectorForm
+    form: VectorForm | None
     is_application: bool
     timeout_s: float
     statement_timeout_s: float
@@ -285,8 +285,10 @@ class Access:
         if self.is_application:
             settings.append(sql.SQL("SET ROLE {}").format(sql.Identifier(APPLICATION)))
         raw.execute(sql.SQL("; ").join(settings))
-        found = raw.execute("SELECT to_regtype(%s)::oid", (self.form.type_name,)).fetchone()
-        adapt(raw, self.form, found[0] if found else 0)
+        adapt(raw)
+        if self.form is not None:
+            found = raw.execute("SELECT to_regtype(%s)::oid", (self.form.type_name,)).fetchone()
+            adapt_vectors(raw, self.form, found[0] if found else 0)
 
 
 _READING = "ISOLATION LEVEL REPEATABLE READ READ ONLY"

@@ -43,6 +43,11 @@ CREATE POLICY of_one_owner ON {table}
 """
 
 
+def application() -> str:
+    """Return what makes the application's role where it is not there."""
+    return _ROLE.format(role=APPLICATION)
+
+
 def roles() -> str:
     """Return what makes the two roles, where they are not there, and lets them into the schema."""
     parts = [_ROLE.format(role=role) for role in (APPLICATION, MAINTENANCE)]

@@ -48,6 +48,11 @@ class Place:
     schema: str
     timeout_s: float
 
+    @property
+    def slug(self) -> str:
+        """A part of a file's name that no other database and schema has."""
+        return re.sub(r"[^a-z0-9_]+", "-", f"{self.name}-{self.schema}".lower())
+
 
 def place_of(url: str, schema: str, timeout_s: float) -> Place:
     """Return what a URL names; what it leaves out is for libpq to find, as it does for `psql`.

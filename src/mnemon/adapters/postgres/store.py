@@ -16,6 +16,7 @@ from mnemon.adapters.postgres.search import VectorTables
 from mnemon.adapters.sql.nearby import NearbySearch
 from mnemon.adapters.sql.store import HAS_VECTORS, SqlStore
 from mnemon.errors import WrongEmbeddingModel
+from mnemon.ports.cipher import Connected
 from mnemon.ports.store import StoreMeta
 from mnemon.ports.verifying import Finding
 
@@ -195,3 +196,5 @@ class PostgresStore(SqlStore):
         """See the port."""
         self._indexes.forget()
         self._connections.close()
+        if isinstance(self._cipher, Connected):
+            self._cipher.close()

@@ -90,8 +90,15 @@ class TextLoader(Loader):
         return text.replace(_NUL, "\0").replace(_ITSELF, _ESCAPE) if _ESCAPE in text else text
 
 
-def adapt(connection: Connection[Any], form: VectorForm, vector_oid: int) -> None:
-    """Let a connection send and take our values."""
+def adapt(connection: Connection[Any]) -> None:
+    """Let a connection send and take our integers and texts."""
+    connection.adapters.register_dumper(int, Int8BinaryDumper)
+    connection.adapters.register_dumper(str, TextDumper)
+    connection.adapters.register_loader("text", TextLoader)
+
+
+def adapt_vectors(connection: Connection[Any], form: VectorForm, vector_oid: int) -> None:
+    """Let a connection send and take our vectors."""
 
     class VectorDumper(Dumper):
         format = Format.BINARY
@@ -108,9 +115,5 @@ def adapt(connection: Connection[Any], form: VectorForm, vector_oid: int) -> Non
             values = np.frombuffer(data, dtype=form.column, offset=_HEADER)
             return values.astype(form.stored).tobytes()
 
-    adapters = connection.adapters
-    adapters.register_dumper(int, Int8BinaryDumper)
-    adapters.register_dumper(str, TextDumper)
-    adapters.register_dumper(Vector, VectorDumper)
-    adapters.register_loader("text", TextLoader)
-    adapters.register_loader(vector_oid, VectorLoader)
+    connection.adapters.register_dumper(Vector, VectorDumper)
+    connection.adapters.register_loader(vector_oid, VectorLoader)

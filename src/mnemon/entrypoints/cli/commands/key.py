@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,19 +60,22 @@ def _back_up(call: Call, file: Path, *, passphrase: bool) -> None:
     from mnemon.adapters.crypto.backup import back_up
 
     chosen = _ask(confirm=True) if passphrase else None
-    back_up(_ring(call), file, chosen)
+    with closing(_ring(call)) as ring:
+        back_up(ring, file, chosen)
     kept = "keep it apart from backups of the data"
     call.say(f"The keys are in {file}: {kept}", {"file": str(file)})
 
 
 def _restore(call: Call, file: Path) -> None:
     from mnemon.adapters.crypto.backup import needs_passphrase, restore
-    from mnemon.adapters.crypto.master import KeyFile
+    from mnemon.bootstrap import key_file
 
-    ring = _ring(call)
-    key_file = KeyFile(ring.path.with_suffix(""))
-    restore(file, _ask(confirm=False) if needs_passphrase(file) else None, ring, key_file)
-    call.say(f"The keys are in {key_file.path.parent}", {"file": str(key_file.path)})
+    to = key_file(call.settings().settings)
+    passphrase = _ask(confirm=False) if needs_passphrase(file) else None
+    with closing(_ring(call)) as ring:
+        restore(file, passphrase, ring, to)
+    said = {"file": str(to.path), "ring": str(ring.place)}
+    call.say(f"The keys are in {to.path} and {ring.place}", said)
 
 
 def _rotate(call: Call) -> None:
@@ -82,12 +86,15 @@ def _rotate(call: Call) -> None:
         return
     from mnemon.adapters.crypto.master import KeyFile, parsed
 
-    ring, given = _ring(call), os.environ.get(NEW_KEY, "").strip()
-    if not given and not isinstance(ring.source, KeyFile):
-        raise click.UsageError(f"The key comes from the environment: give the new one in {NEW_KEY}")
-    ring.rotate(parsed(given, NEW_KEY) if given else None)
-    where = f"set MNEMON_KEY to what {NEW_KEY} is" if given else f"it is in {ring.path.parent}"
-    call.say(f"There is a new master key: {where}", {"ring": str(ring.path)})
+    given = os.environ.get(NEW_KEY, "").strip()
+    with closing(_ring(call)) as ring:
+        if not given and not isinstance(ring.source, KeyFile):
+            problem = f"The key comes from the environment: give the new one in {NEW_KEY}"
+            raise click.UsageError(problem)
+        ring.rotate(parsed(given, NEW_KEY) if given else None)
+    file = ring.source.path if isinstance(ring.source, KeyFile) else None
+    where = f"it is in {file}" if file else f"set MNEMON_KEY to what {NEW_KEY} is"
+    call.say(f"There is a new master key: {where}", {"ring": str(ring.place)})
 
 
 def _ask(*, confirm: bool) -> str:

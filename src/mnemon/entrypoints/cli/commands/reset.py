@@ -27,5 +27,5 @@ def run(call: Call, *, yes: bool) -> None:
     consent(
         f"Delete {without_password(settings.store)} and all that is remembered in it?", given=yes
     )
-    gone = [str(path) for path in reset_store(settings)]
+    gone = reset_store(settings)
     call.say(f"Deleted: {', '.join(gone) or 'nothing was there'}", {"deleted": gone})

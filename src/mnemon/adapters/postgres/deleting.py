@@ -1,0 +1,42 @@
+"""Deleting a store in a database, with its keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import psycopg
+from psycopg import sql
+
+from mnemon.adapters.postgres.opening import facts_of, is_there
+from mnemon.adapters.postgres.places import session
+from mnemon.errors import StoreReadOnly
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mnemon.adapters.postgres.places import Place
+
+
+def delete_store(place: Place, forget: Callable[[bytes], None]) -> bool:
+    """Remove a store's schema with all that is in it; return whether there was one.
+
+    Args:
+        place: Where.
+        forget: Removes the keys of a store by its id; is called first.
+
+    Raises:
+        StoreReadOnly: Who is connected does not own the schema.
+        StoreDamaged: What is there does not say that it is a store.
+    """
+    with session(place) as raw:
+        if not is_there(raw, place):
+            return False
+        facts = facts_of(raw, place)
+        if facts["store_id"]:
+            forget(bytes.fromhex(facts["store_id"]))
+        try:
+            raw.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(place.schema)))
+        except psycopg.errors.InsufficientPrivilege as error:
+            reason = error.diag.message_primary or "its role may not delete the tables"
+            raise StoreReadOnly(place.name, reason) from error
+        return True
