@@ -54,9 +54,10 @@ def new_database(url: str) -> Iterator[str]:
     named = sql.Identifier(name)
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(named))
-        try:
-            yield in_database(url, name)
-        finally:
+    try:
+        yield in_database(url, name)
+    finally:
+        with psycopg.connect(url, autocommit=True) as connection:
             connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(named))
 
 

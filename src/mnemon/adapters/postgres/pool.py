@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
 from contextlib import ExitStack
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 import psycopg
+
+from mnemon.adapters.sql.turns import Turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -76,9 +77,8 @@ class Pool:
     def __init__(self, connect: Callable[[], Raw], size: int) -> None:
         """Take a way to connect, and how many connections there may be at most."""
         self._connect = connect
+        self._turns = Turns(size)
         self._lock = threading.Lock()
-        self._free = size
-        self._waiting: deque[threading.Event] = deque()
         self._idle: list[tuple[Raw, float]] = []
         self.is_closed = False
 
@@ -90,9 +90,10 @@ class Pool:
             psycopg.OperationalError: It was tried to connect for so long.
         """
         until = monotonic() + timeout_s
-        self._take_place(timeout_s)
+        if not self._turns.take(timeout_s):
+            raise NoneFree
         with ExitStack() as failing:
-            failing.callback(self._free_place)
+            failing.callback(self._turns.end)
             raw = self._kept() or self._connected(until)
             failing.pop_all()
         return raw
@@ -107,7 +108,7 @@ class Pool:
                 self._idle.append((raw, now))
             old = [each for each, since in self._idle if now - since > _IDLE_S]
             self._idle = [(each, since) for each, since in self._idle if now - since <= _IDLE_S]
-        self._free_place()
+        self._turns.end()
         for each in old if is_kept else [raw, *old]:
             each.close()
 
@@ -139,25 +140,3 @@ class Pool:
                     raise
             sleep(pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
-
-    def _take_place(self, timeout_s: float) -> None:
-        with self._lock:
-            if self._free:
-                self._free -= 1
-                return
-            turn = threading.Event()
-            self._waiting.append(turn)
-        if turn.wait(max(0.0, timeout_s)):
-            return
-        with self._lock:
-            if turn.is_set():  # just now
-                return
-            self._waiting.remove(turn)
-        raise NoneFree
-
-    def _free_place(self) -> None:
-        with self._lock:
-            if self._waiting:
-                self._waiting.popleft().set()
-            else:
-                self._free += 1

@@ -7,13 +7,14 @@ import shutil
 import threading
 from array import array
 from contextlib import contextmanager, suppress
-from time import monotonic
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 import apsw
 
 from mnemon.adapters.sql.connection import ConstraintBroken
 from mnemon.adapters.sql.owner_row import OWNER_COLUMNS, OwnerRow
+from mnemon.adapters.sql.turns import Turns
 from mnemon.errors import MnemonError, StoreDamaged, StoreReadOnly, StoreUnavailable
 
 if TYPE_CHECKING:
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
 
 _IDLE_READERS = 8
 """How many unused readers are kept open: more threads than that rarely read at once (a guess)."""
+
+_PAUSE_S = 0.002
+"""Between looks whether another process still writes. SQLite's own pauses grow to a tenth of a
+second: processes of eight writers each, which leave the file alone for less than a millisecond at
+a time, kept others out of it for over ten seconds."""
 
 _PRAGMAS = (
     "PRAGMA synchronous = FULL",
@@ -94,7 +100,7 @@ def _without_locks(path: Path) -> str:
 class Connection:
     """One connection. A thread at a time."""
 
-    __slots__ = ("_raw", "_with", "path", "with_log")
+    __slots__ = ("_busy_ms", "_raw", "_with", "path", "with_log")
 
     def __init__(
         self,
@@ -121,6 +127,7 @@ class Connection:
         """
         self.path = path
         self.with_log = with_log
+        self._busy_ms = round(busy_timeout_s * 1000)
         self._with: set[str] = set()
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         if read_only:
@@ -139,7 +146,7 @@ class Connection:
                 # Before the first read, so that the index of the log is made in memory.
                 self._raw.execute("PRAGMA locking_mode = EXCLUSIVE")
                 self._raw.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-            self._raw.set_busy_timeout(round(busy_timeout_s * 1000))
+            self._raw.set_busy_timeout(self._busy_ms)
             for pragma in _PRAGMAS:
                 self._raw.execute(pragma)
         except apsw.Error as error:
@@ -234,11 +241,18 @@ class Connection:
             StoreUnavailable: Another process holds it for longer than that.
         """
         started = monotonic()
+
+        def wait(_times: int) -> bool:
+            sleep(_PAUSE_S)
+            return monotonic() - started < timeout_s
+
         try:
-            self._raw.set_busy_timeout(max(0, round(timeout_s * 1000)))
+            self._raw.set_busy_handler(wait)
             self._raw.execute("BEGIN IMMEDIATE")
         except apsw.Error as error:
             raise translated(error, self.path, monotonic() - started) from error
+        finally:
+            self._raw.set_busy_timeout(self._busy_ms)
 
     def roll_back(self) -> None:
         """End the transaction, if one is open, and undo it."""
@@ -299,7 +313,7 @@ class Connections:
         self._process = os.getpid()
         self._closed = False
         self._lock = threading.Lock()
-        self._write_lock = threading.Lock()
+        self._turns = Turns(1)
         self._idle: list[Connection] = []
         self._writer: Connection | None = None
 
@@ -335,14 +349,14 @@ class Connections:
         """Lend the writer without a transaction, for what can't be done within one."""
         self._check_process()
         started = monotonic()
-        if not self._write_lock.acquire(timeout=self.busy_timeout_s):
+        if not self._turns.take(self.busy_timeout_s):
             raise StoreUnavailable(
                 f"{self.path} is locked by another writer", monotonic() - started
             )
         try:
             yield self._open_writer()
         finally:
-            self._write_lock.release()
+            self._turns.end()
 
     def close(self) -> None:
         """Close what is open: readers at once or, while lent, when given back.
@@ -356,14 +370,14 @@ class Connections:
             idle, self._idle = self._idle, []
         for connection in idle:
             connection.close()
-        if not self._write_lock.acquire(timeout=self.busy_timeout_s):
+        if not self._turns.take(self.busy_timeout_s):
             raise StoreUnavailable(f"{self.path} is still being written to", self.busy_timeout_s)
         try:
             if self._writer is not None:
                 self._writer.close()
                 self._writer = None
         finally:
-            self._write_lock.release()
+            self._turns.end()
 
     def _open_writer(self) -> Connection:
         self._refuse_if_closed()

@@ -1,0 +1,78 @@
+"""Turns are taken in the order of arrival, by so many at once."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from time import sleep
+
+import pytest
+
+from mnemon.adapters.sql.turns import Turns
+
+_PATIENCE_S = 30.0
+
+
+def wait_for(turns: Turns, waiting: int) -> None:
+    while len(turns._waiting) < waiting:
+        sleep(0.001)
+
+
+@pytest.mark.parametrize("places", [1, 3])
+def test_who_waits_longest_is_next(places: int) -> None:
+    turns = Turns(places)
+    for _ in range(places):
+        assert turns.take(0)
+    served: list[int] = []
+
+    def serve(number: int) -> None:
+        assert turns.take(_PATIENCE_S)
+        served.append(number)
+        turns.end()
+
+    with ThreadPoolExecutor(6) as threads:
+        for number in range(6):
+            threads.submit(serve, number)
+            wait_for(turns, number + 1)
+        turns.end()
+    assert served == list(range(6))
+
+
+def test_who_ends_a_turn_does_not_get_the_next_before_who_waits() -> None:
+    turns = Turns(1)
+    assert turns.take(0)
+    with ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(turns.take, _PATIENCE_S)
+        wait_for(turns, 1)
+        turns.end()
+        assert not turns.take(0)
+        assert waiting.result(_PATIENCE_S)
+
+
+def test_who_waits_in_vain_takes_no_turn() -> None:
+    turns = Turns(1)
+    assert turns.take(0)
+    assert not turns.take(0.01)
+    turns.end()
+    assert turns.take(0)
+    assert not turns.take(0)
+
+
+def test_no_more_are_in_at_once_than_there_are_places() -> None:
+    turns, lock = Turns(2), threading.Lock()
+    inside, most = 0, 0
+
+    def enter(_: int) -> None:
+        nonlocal inside, most
+        assert turns.take(_PATIENCE_S)
+        with lock:
+            inside += 1
+            most = max(most, inside)
+        sleep(0.0001)
+        with lock:
+            inside -= 1
+        turns.end()
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(enter, range(200)))
+    assert most == 2
