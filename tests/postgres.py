@@ -124,3 +124,13 @@ def fresh(
         yield store
     finally:
         store.close()
+
+
+def schemas_like(url: str, name: str) -> list[str]:
+    """Return the names of the schemas that begin with a name, sorted."""
+    with psycopg.connect(url) as connection:
+        found = connection.execute(
+            "SELECT nspname FROM pg_namespace WHERE starts_with(nspname, %s) ORDER BY nspname",
+            (name,),
+        ).fetchall()
+    return [each for (each,) in found]

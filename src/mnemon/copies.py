@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from os import PathLike
 
+    from mnemon.adapters.sqlite.unpacking import Keys
     from mnemon.bootstrap import Parts
     from mnemon.config import Loaded, Settings
     from mnemon.ports.backups import Restored
@@ -57,21 +58,35 @@ def restore_backup(
     url: Url | None,
     *,
     force: bool,
+    keys_of: Url | None,
     config: Config,
     ciphers: Ciphers | None,
 ) -> Restored:
     """Put a backup in a store's place; see `Mnemon.restore_backup`."""
-    from mnemon.adapters.sqlite.backups import restore
+    from mnemon.adapters.sqlite.unpacking import Keys
 
     settings = read_settings(config, None).settings
-    url = settings.store if url is None else store_url(url)
-    return restore(
-        Path(path),
-        store_path(url),
-        ciphers or open_ciphers(settings, url),
-        force=force,
-        busy_timeout_s=settings.busy_timeout_s,
-    )
+    target = settings.store if url is None else store_url(url)
+    with ExitStack() as opened:
+        keys = Keys(
+            ciphers or _opened(settings, target, opened),
+            None if keys_of is None else _opened(settings, store_url(keys_of), opened),
+        )
+        return _restored(Path(path), target, keys, settings, force=force)
+
+
+def _restored(path: Path, target: str, keys: Keys, settings: Settings, *, force: bool) -> Restored:
+    if not is_postgres(target):
+        from mnemon.adapters.sqlite.backups import restore as restore_file
+
+        to, timeout_s = store_path(target), settings.busy_timeout_s
+        return restore_file(path, to, keys, force=force, busy_timeout_s=timeout_s)
+    place, own = postgres_place(settings, target), settings.postgres
+    from mnemon.adapters.postgres.backups import restore as restore_schema
+    from mnemon.adapters.postgres.schema import Making
+
+    making = Making(own.partitions, own.half_precision)
+    return restore_schema(path, place, keys, making=making, force=force)
 
 
 def migrate(
@@ -146,10 +161,10 @@ def _refuse_missing(url: str, settings: Settings) -> None:
     if url == IN_MEMORY:
         raise InvalidInput("store", "is kept in memory only: there is nothing to move")
     if is_postgres(url):
+        place = postgres_place(settings, url)
         from mnemon.adapters.postgres.opening import is_there
         from mnemon.adapters.postgres.places import session
 
-        place = postgres_place(settings, url)
         with session(place) as raw:
             found, name = is_there(raw, place), place.name
     else:

@@ -215,7 +215,7 @@ class Mnemon(OwnerDoors):
         Args:
             path: The file.
             overwrite: Whether it may take the place of another.
-            advance: Called with a number of pages as they are copied.
+            advance: Called with a number of pages, or rows, as they are copied.
 
         Raises:
             Conflict: There is a file already.
@@ -231,18 +231,22 @@ class Mnemon(OwnerDoors):
         url: str | PathLike[str] | None = None,
         *,
         force: bool = False,
+        keys_of: str | PathLike[str] | None = None,
         config: Loaded | str | PathLike[str] | None = None,
         cipher: Ciphers | None = None,
     ) -> Restored:
-        """Put a backup in a store's place, which nobody may have open.
+        """Put a backup in a store's place; a file's nobody may have open.
 
         The backup is checked before anything is replaced. Owners who were erased since stay
-        erased. The store that was there is kept beside it, as `….before-restore`.
+        erased. The store that was there is kept beside it, as `….before-restore` or, in a
+        database, as the schema `…_before_restore`. The backup may be of another kind of store.
 
         Args:
             path: The backup.
             url: The store; None: by the configuration.
             force: Whether it may take the place of a store.
+            keys_of: The store with whose keys the backup was made, where that is another: they
+                are copied.
             config: See `open`.
             cipher: See `open`.
 
@@ -254,7 +258,9 @@ class Mnemon(OwnerDoors):
             KeyUnavailable: There is no key to it.
             StoreUnavailable: The store is open somewhere, or files can't be written.
         """
-        return copies.restore_backup(path, url, force=force, config=config, ciphers=cipher)
+        return copies.restore_backup(
+            path, url, force=force, keys_of=keys_of, config=config, ciphers=cipher
+        )
 
     @classmethod
     def migrate(

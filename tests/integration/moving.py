@@ -23,7 +23,7 @@ from mnemon.services.migrate import Migrated
 from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
 from mnemon.testing.hostile import HOSTILE
-from postgres import dropped, own
+from postgres import dropped, own, schemas_like
 
 Rows = dict[tuple[str | None, str], list[tuple[Any, ...]]]
 
@@ -106,14 +106,19 @@ def places(
 ) -> Iterator[Places]:
     """Give places where nothing is: two files and a schema."""
     schema = own("moved")
-    dropped(server, schema)
+    _dropped(server, schema)
     yield Places(
         {"file": str(folder / "a" / "memory.db"), "back": str(folder / "b.db"), "server": server},
         load(None, {}, {"postgres.schema": schema, "busy_timeout_s": 0.3}),
         encrypted,
         clock,
     )
-    dropped(server, schema)
+    _dropped(server, schema)
+
+
+def _dropped(server: str, schema: str) -> None:
+    for each in schemas_like(server, schema):
+        dropped(server, each)
 
 
 def fill(at: Places, name: str = "file") -> None:

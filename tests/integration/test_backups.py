@@ -204,7 +204,7 @@ def test_a_damaged_store_gives_way_and_is_kept(tmp_path: Path) -> None:
     store.write_bytes(b"rubbish" * 1000)
     done = Mnemon.restore_backup(backup, store, force=True, cipher=PlainCipher())
     assert not done.remembers_erased
-    assert done.kept is not None
+    assert isinstance(done.kept, Path)
     assert done.kept.read_bytes() == b"rubbish" * 1000
     again = Mnemon.restore_backup(backup, store, force=True, cipher=PlainCipher())
     assert again.kept == tmp_path / "memory.db.before-restore-2"

@@ -17,7 +17,7 @@ class Restored:
     """What a backup has brought back.
 
     Attributes:
-        store: The store that it is now.
+        store: The store that it is now: a file or, in words, a place in a database.
         kept: Where the store that was there is now; None: there was none.
         owners: How many owners it holds.
         erased: How many owners of the backup were erased since and so are not in it.
@@ -25,8 +25,8 @@ class Restored:
             there is too damaged to tell.
     """
 
-    store: Path
-    kept: Path | None
+    store: Path | str
+    kept: Path | str | None
     owners: int
     erased: int
     remembers_erased: bool = True
@@ -46,7 +46,7 @@ class Copyable(Protocol):
         Args:
             target: The file to write.
             overwrite: Whether it may take the place of another.
-            advance: Called with a number of pages as they are copied.
+            advance: Called with a number of pages or rows as they are copied.
 
         Returns:
             Its size in bytes.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mnemon.adapters.postgres.backups import BackingUp
 from mnemon.adapters.postgres.connections import Access, Connections
 from mnemon.adapters.postgres.opening import (
     may_become_application,
@@ -39,7 +40,7 @@ _SET_FACT = (
 _LOCK_FACTS = "SELECT 1 FROM meta WHERE name = 'schema' FOR UPDATE"
 
 
-class PostgresStore(SqlStore):
+class PostgresStore(BackingUp, SqlStore):
     """A `Store` in one schema of a PostgreSQL database."""
 
     _connections: Connections

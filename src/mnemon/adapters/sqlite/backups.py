@@ -11,26 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mnemon.adapters.folders import make_folder, sync_folder
-from mnemon.adapters.sql.erasing import erase_rows
 from mnemon.adapters.sqlite.connections import Connection
-from mnemon.adapters.sqlite.opening import prepare, read_seal
-from mnemon.adapters.sqlite.reading import open_to_read
-from mnemon.adapters.sqlite.scrubbing import scrub
-from mnemon.errors import Conflict, KeyUnavailable, NotFound, StoreDamaged, StoreUnavailable
+from mnemon.adapters.sqlite.opening import read_seal
+from mnemon.adapters.sqlite.unpacking import seal_of, unpack
+from mnemon.errors import Conflict, KeyUnavailable, StoreDamaged, StoreUnavailable
 from mnemon.ports.backups import Restored
-from mnemon.ports.cipher import KeyChanging
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator
 
     from mnemon.adapters.sqlite.connections import Connections
+    from mnemon.adapters.sqlite.unpacking import Keys, Tombstones
     from mnemon.ports.backups import Advance
     from mnemon.ports.cipher import Cipher, Ciphers
-
-    Tombstones = Sequence[tuple[bytes, int]]
-
-_LONG_AGO = 0
-"""When an owner was erased of whom only the missing key says that they were."""
 
 _LOGS = ("-wal", "-shm", "-journal")
 
@@ -45,21 +38,18 @@ class BackingUp:
     ) -> int:
         """See the port."""
         path = Path(target).absolute()
-        _refuse_to_overwrite(path, self._connections.path, overwrite=overwrite)
-        with self._connections.reading() as reader, _unfinished(path) as part:
+        _refuse_own_files(path, self._connections.path)
+        refuse_to_overwrite(path, overwrite=overwrite)
+        with self._connections.reading() as reader, unfinished(path) as part:
             reader.row("SELECT 1 FROM meta")  # from here on it sees one state, whoever writes
             reader.back_up(part, advance)
-            _as_one_file(part)
-            size = part.stat().st_size
-            part.replace(path)
-            sync_folder(path.parent)
-        return size
+            return put_in_place(part, path)
 
 
 def restore(
     source: Path,
     target: Path,
-    ciphers: Ciphers,
+    keys: Keys,
     *,
     analyser: int = 1,
     force: bool = False,
@@ -73,7 +63,7 @@ def restore(
     Args:
         source: The backup.
         target: The store's file; need not be there.
-        ciphers: Gives the cipher of the backup, and of the store.
+        keys: Where the key of the backup, and that of the store, may be.
         analyser: See `SqliteStore.open`.
         force: Whether it may take the place of a store.
         busy_timeout_s: For how long to wait for others.
@@ -87,22 +77,17 @@ def restore(
         StoreUnavailable: The store is open somewhere, or files can't be written.
     """
     source, target = Path(source).absolute(), Path(target).absolute()
-    if not source.is_file():
-        raise NotFound("backup", str(source))
+    seal = seal_of(source, busy_timeout_s)
     there = target.exists()
     if there and (not force or target.samefile(source)):
         raise Conflict(f"there is a store already: {target}")
-    seal = read_seal(source, busy_timeout_s)
-    if seal is None:
-        raise StoreDamaged(f"{source} is empty")
-    ciphers.known(*seal)
-    with _unfinished(target) as part:
-        _copy_checked(source, part, busy_timeout_s)
-        cipher = prepare(part, ciphers=ciphers, analyser=analyser, busy_timeout_s=busy_timeout_s)
-        replaced = _cipher_of(target, ciphers, busy_timeout_s) if there else cipher
+    keys.known(seal)
+    with unfinished(target) as part:
+        copy = unpack(source, part, keys, analyser=analyser, busy_timeout_s=busy_timeout_s)
+        replaced = _cipher_of(target, keys.own, busy_timeout_s) if there else copy.cipher
         with _sole(target, busy_timeout_s) as tombstones:
-            both = (cipher, replaced or cipher)
-            owners, erased = _without_erased(part, both, tombstones or (), busy_timeout_s)
+            owners, erased = copy.without_erased(replaced or copy.cipher, tombstones or ())
+            copy.adopted(keys.own)
             sync(part)
             kept = _keep_beside(target) if there else None
             part.replace(target)
@@ -111,15 +96,25 @@ def restore(
     return Restored(target, kept, owners, erased, remembers_erased=remembers)
 
 
-def _refuse_to_overwrite(path: Path, store: Path, *, overwrite: bool) -> None:
-    if path in (store, *(store.with_name(store.name + log) for log in _LOGS)):
+def _refuse_own_files(path: Path, store: Path) -> None:
+    if path in (store, *(store.with_name(store.name + log) for log in _LOGS)) or (
+        path.exists() and path.samefile(store)
+    ):
         raise Conflict("a backup can't take the place of the store itself")
-    if path.exists() and (not overwrite or path.samefile(store) or not path.is_file()):
+
+
+def refuse_to_overwrite(path: Path, *, overwrite: bool) -> None:
+    """Refuse a place for a backup where something is.
+
+    Raises:
+        Conflict: Something is, which is no file or must not be overwritten.
+    """
+    if path.exists() and not (overwrite and path.is_file()):
         raise Conflict(f"there is a file already: {path}")
 
 
 @contextmanager
-def _unfinished(path: Path) -> Iterator[Path]:
+def unfinished(path: Path) -> Iterator[Path]:
     """Give an empty file beside another, for its owner only, and remove what is left of it."""
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
@@ -134,22 +129,15 @@ def _unfinished(path: Path) -> Iterator[Path]:
                 left.unlink()
 
 
-def _as_one_file(part: Path) -> None:
-    """Turn a copy into a file that needs no log beside it, and see it on the disk."""
+def put_in_place(part: Path, path: Path) -> int:
+    """Give a copy its name, as a file that needs no log beside it, durably; return its size."""
     with closing(Connection(part, 0)) as copy:
         copy.run("PRAGMA journal_mode = DELETE")
     sync(part)
-
-
-def _copy_checked(source: Path, part: Path, busy_timeout_s: float) -> None:
-    """Copy a backup and see that SQLite finds nothing wrong with it."""
-    with closing(open_to_read(source, busy_timeout_s)) as backup:
-        backup.back_up(part)
-    with closing(Connection(part, busy_timeout_s)) as copy:
-        problems = copy.rows("PRAGMA integrity_check(1)")
-        if problems != [("ok",)]:
-            raise StoreDamaged(f"the backup {source} is damaged")
-        copy.run("PRAGMA journal_mode = WAL")
+    size = part.stat().st_size
+    part.replace(path)
+    sync_folder(path.parent)
+    return size
 
 
 @contextmanager
@@ -198,68 +186,6 @@ def _cipher_of(target: Path, ciphers: Ciphers, busy_timeout_s: float) -> Cipher 
         return ciphers.known(*seal) if seal else None
     except (StoreDamaged, KeyUnavailable):
         return None
-
-
-def _without_erased(
-    part: Path, both: tuple[Cipher, Cipher], tombstones: Tombstones, busy_timeout_s: float
-) -> tuple[int, int]:
-    """Take the owners out who were erased; return how many are left, and how many went.
-
-    Args:
-        part: The copy of the backup.
-        both: The ciphers of the backup and of the store, which may be another, that is replaced.
-        tombstones: Of that store.
-        busy_timeout_s: For how long to wait for locks.
-    """
-    cipher, replaced = both
-    gone = dict(tombstones)
-    with closing(Connection(part, busy_timeout_s)) as copy:
-        copy.begin_writing(busy_timeout_s)
-        copy.run_many("INSERT INTO tombstones VALUES (?, ?) ON CONFLICT DO NOTHING", tombstones)
-        owners = copy.rows("SELECT name, key_version FROM owners")
-        buried = {
-            name: gone[digest] for name, _ in owners if (digest := replaced.tombstone(name)) in gone
-        }
-        unkeyed = _without_key(cipher, owners)
-        for name in {**buried, **unkeyed}:
-            erase_rows(copy, name)
-        copy.run_many(
-            "INSERT INTO tombstones VALUES (?, ?) ON CONFLICT DO NOTHING",
-            [
-                (cipher.tombstone(name), buried.get(name, _LONG_AGO))
-                for name in {**buried, **unkeyed}
-                if name in buried or not unkeyed[name]
-            ],
-        )
-        copy.run("COMMIT")
-        copy.run("PRAGMA wal_checkpoint(TRUNCATE)")
-    erased = len({**buried, **unkeyed})
-    if erased:
-        _scrubbed(part, busy_timeout_s)
-    if isinstance(cipher, KeyChanging):
-        for name in buried:
-            cipher.erase(name)  # a key ring that was restored too may have it again
-    return len(owners) - erased, erased
-
-
-def _without_key(cipher: Cipher, owners: Iterable[tuple[str, int]]) -> dict[str, bool]:
-    """Return the owners whose rows nothing opens, as they were erased; True: and came back.
-
-    So an erased owner stays gone also where no store is left to say so.
-    """
-    if not isinstance(cipher, KeyChanging):
-        return {}
-    return {
-        name: bool(cipher.versions(name))
-        for name, version in owners
-        if cipher.is_erased(name, version)
-    }
-
-
-def _scrubbed(part: Path, busy_timeout_s: float) -> None:
-    scrub(part, busy_timeout_s)
-    with closing(Connection(part, busy_timeout_s)) as copy:
-        copy.run("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def _keep_beside(target: Path) -> Path:

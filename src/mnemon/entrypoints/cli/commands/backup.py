@@ -21,12 +21,13 @@ mnemon backup memory-backup.db --force
 def run(call: Call, file: Path, *, force: bool) -> None:
     """Copy the whole store, all owners, to FILE as of now, while it is in use.
 
-    FILE is written whole or not at all. It is encrypted as the store is, and holds no key:
+    FILE is written whole or not at all. It is a store in a file, also where the store is in a
+    database, and can be restored into either. It is encrypted as the store is, and holds no key:
     `mnemon key backup` copies the keys, to be kept elsewhere.
     """
     with (
         call.wiring.engine(call.settings()) as engine,
-        progress("Copying pages") as advance,
+        progress("Copying") as advance,
     ):
         size = engine.backup(file, overwrite=force, advance=advance)
     call.say(f"Copied {size:,} bytes to {file}", {"file": str(file), "bytes": size})

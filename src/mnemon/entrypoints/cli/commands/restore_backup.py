@@ -12,6 +12,7 @@ from mnemon.entrypoints.cli.output import counted
 EXAMPLE = """
 mnemon restore-backup /media/stick/memory.db
 mnemon restore-backup memory-backup.db --force
+mnemon restore-backup backup.db --store postgresql://mnemon@db.example/memory --keys-of memory.db
 """
 
 UNKNOWN = "The store that was there can't say who was erased: erase them again where needed."
@@ -20,15 +21,20 @@ UNKNOWN = "The store that was there can't say who was erased: erase them again w
 @command("restore-backup", example=EXAMPLE)
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--force", is_flag=True, help="Take the place of a store that is there.")
-def run(call: Call, file: Path, *, force: bool) -> None:
-    """Put the backup FILE in the store's place; no program may have the store open.
+@click.option(
+    "--keys-of", metavar="PATH|URL", help="The store it was made of, if its keys are elsewhere."
+)
+def run(call: Call, file: Path, *, force: bool, keys_of: str | None) -> None:
+    """Put the backup FILE in the store's place; no program may have a store's file open.
 
-    The backup is checked before anything is replaced, and the store that was there is kept
-    beside it, as `….before-restore`. Owners who were erased since the backup stay erased.
+    FILE may be of a store in a file or in a database, and the store in either. It is checked
+    before anything is replaced. The store that was there is kept beside it, as
+    `….before-restore` or, in a database, as the schema `…_before_restore`. Owners who were erased
+    since the backup stay erased.
     """
     from mnemon.engine import Mnemon
 
-    done = Mnemon.restore_backup(file, force=force, config=call.settings())
+    done = Mnemon.restore_backup(file, force=force, keys_of=keys_of, config=call.settings())
     lines = [f"Restored {counted(done.owners, 'owner', 'owners')} to {done.store}"]
     if done.erased:
         lines.append(f"Left out: {counted(done.erased, 'owner', 'owners')} erased since")

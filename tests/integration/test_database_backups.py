@@ -1,0 +1,307 @@
+"""Backups of stores in PostgreSQL, and from one kind of store to the other."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from integration.apart import filled, mount_tmpfs, run_apart
+from integration.moving import Places, Rows, changed, places
+from mnemon import Mnemon
+from mnemon.adapters.crypto.plain import PlainCipher
+from mnemon.adapters.crypto.xchacha import XChaChaCipher
+from mnemon.adapters.sql.moving import Moving
+from mnemon.adapters.sql.tables import OWNER_FACTS, OWNERS
+from mnemon.config import load
+from mnemon.errors import (
+    Conflict,
+    KeyUnavailable,
+    NotFound,
+    OwnerErased,
+    StoreDamaged,
+    StoreUnavailable,
+)
+from mnemon.ports.backups import Restored
+from mnemon.testing.clock import SettableClock
+from mnemon.testing.embedders import HashingEmbedder
+from postgres import schemas_like
+from unit.cli.conftest import Program, WithoutModel
+
+GENERATION = OWNER_FACTS.index("generation")
+
+
+@pytest.fixture
+def at(tmp_path: Path, postgres_url: str, clock: SettableClock) -> Iterator[Places]:
+    with places(tmp_path, postgres_url, clock) as made:
+        yield made
+
+
+@pytest.fixture
+def plain(tmp_path: Path, postgres_url: str, clock: SettableClock) -> Iterator[Places]:
+    with places(tmp_path, postgres_url, clock, encrypted=False) as made:
+        yield made
+
+
+def furnished(at: Places, name: str) -> Places:
+    with at.opened(name) as memory:
+        for owner in ("alice", "bob"):
+            memory.learn(f"I live in {owner}ville. It rains \0.", "I see.", owner=owner)
+            memory.remember(f"The gnome of {owner} is called Zyxglorp", owner=owner, key="gnome")
+    return at
+
+
+def restored(
+    at: Places, backup: Path, to: str, *, force: bool = False, keys_of: str | None = None
+) -> Restored:
+    return Mnemon.restore_backup(
+        backup,
+        at.urls[to],
+        force=force,
+        keys_of=keys_of and at.urls[keys_of],
+        config=at.config,
+        cipher=at.ciphers,
+    )
+
+
+def schemas(at: Places, server: str) -> list[str]:
+    return schemas_like(server, at.config.settings.postgres.schema)
+
+
+def without_generations(rows: Rows) -> Rows:
+    return {
+        (owner, table): [(*row[:GENERATION], *row[GENERATION + 1 :]) for row in found]
+        if table == OWNERS
+        else found
+        for (owner, table), found in rows.items()
+    }
+
+
+@pytest.mark.parametrize("source", ["server", "file"])
+@pytest.mark.parametrize("to", ["server", "back"])
+def test_a_backup_of_either_database_comes_back_in_either(
+    at: Places, tmp_path: Path, source: str, to: str
+) -> None:
+    backup = tmp_path / "kept" / "copy.db"
+    with furnished(at, source).opened(source) as memory:
+        assert memory.backup(backup) == backup.stat().st_size
+    assert [each.name for each in backup.parent.iterdir()] == ["copy.db"]
+    assert backup.stat().st_mode & 0o077 == 0
+    rows, answers = at.rows(source), at.answers(source)
+    if to == source:
+        with at.opened(source) as memory:
+            memory.purge(key="gnome", owner="bob")
+            memory.remember("Since then", owner="dora")
+        with pytest.raises(Conflict, match="already"):
+            restored(at, backup, to)
+    done = restored(at, backup, to, force=to == source, keys_of=source)
+    assert (done.owners, done.erased, done.remembers_erased) == (2, 0, True)
+    assert (done.kept is None) == (to != source)
+    found = at.rows(to)
+    assert without_generations(found) == without_generations(rows)
+    if to != source:
+        assert found == rows
+    assert at.answers(to) == answers
+    with at.opened(to) as memory:
+        assert memory.verify().findings == ()
+        memory.remember("And more", owner="alice")
+
+
+def test_the_schema_of_before_is_kept_and_who_has_the_store_open_sees_the_new_one(
+    plain: Places, tmp_path: Path, postgres_url: str
+) -> None:
+    backup = tmp_path / "copy.db"
+    name = plain.config.settings.postgres.schema
+    with furnished(plain, "server").opened("server") as memory:
+        memory.backup(backup)
+        for _ in range(2):
+            memory.remember("Since then", owner="alice", key="since")
+            memory.recall("gnome", owner="alice")
+            done = restored(plain, backup, "server", force=True)
+            assert not memory.recall("Since then", owner="alice", mode="keyword").memories
+            assert memory.recall("gnome", owner="alice").memories
+            # As often as before the restoring, so that it is the owner's state that tells.
+            memory.remember("Another thing", owner="alice", key="since")
+            memory.recall("gnome", owner="alice")
+            found = memory.recall("Another thing", owner="alice", mode="keyword")
+            assert [each.record.content for each in found.memories] == ["Another thing"]
+    assert done.kept == f"schema {name}_before_restore_2"
+    assert schemas(plain, postgres_url) == [
+        name,
+        f"{name}_before_restore",
+        f"{name}_before_restore_2",
+    ]
+
+
+def test_who_was_erased_since_stays_gone(at: Places, tmp_path: Path) -> None:
+    backup = tmp_path / "copy.db"
+    with furnished(at, "server").opened("server") as memory:
+        memory.backup(backup)
+        memory.erase("alice")
+    done = restored(at, backup, "server", force=True)
+    assert (done.owners, done.erased) == (1, 1)
+    with at.opened("server") as memory:
+        assert memory.owners() == ["bob"]
+        with pytest.raises(OwnerErased):
+            memory.remember("Back again", owner="alice")
+
+
+def test_who_was_erased_here_stays_gone_from_a_backup_of_elsewhere_who_keeps_them(
+    at: Places, tmp_path: Path
+) -> None:
+    backup = tmp_path / "copy.db"
+    with furnished(at, "file").opened("file") as memory:
+        memory.backup(backup)
+    with furnished(at, "server").opened("server") as memory:
+        memory.erase("alice")
+    done = restored(at, backup, "server", force=True, keys_of="file")
+    assert (done.owners, done.erased) == (1, 1)
+    with at.opened("server") as memory, pytest.raises(OwnerErased):
+        memory.remember("Back again", owner="alice")
+
+
+def test_a_backup_holds_no_key_and_no_word_of_an_encrypted_store(
+    at: Places, tmp_path: Path
+) -> None:
+    backup = tmp_path / "copy.db"
+    with furnished(at, "server").opened("server") as memory:
+        memory.backup(backup)
+        store = memory._parts.store
+        assert isinstance(store, Moving)
+        cipher = store.cipher  # type: ignore[attr-defined]
+        assert isinstance(cipher, XChaChaCipher)
+        secrets = [cipher.key("alice", 1), cipher.key("bob", 1), cipher._store_key]
+    content = backup.read_bytes()
+    for secret in secrets:
+        assert len(secret) == 32
+        assert secret not in content
+        assert secret.hex().encode() not in content
+    assert b"Zyxglorp" not in content
+    assert b"ville" not in content
+
+
+def test_a_backup_made_while_others_write_is_of_one_instant(plain: Places, tmp_path: Path) -> None:
+    backup = tmp_path / "copy.db"
+    furnished(plain, "server")
+    stopped, wrote = threading.Event(), threading.Event()
+
+    def write() -> None:
+        with plain.opened("server") as memory:
+            for number in range(10_000):
+                for owner in ("alice", "bob"):
+                    memory.learn(f"I like number {number}.", "I see.", owner=owner)
+                wrote.set()
+                if stopped.is_set():
+                    return
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    sizes = []
+    try:
+        with plain.opened("server") as memory:
+            for _ in range(3):
+                wrote.clear()
+                wrote.wait(30)
+                memory.backup(backup, overwrite=True)
+                with Places({"copy": str(backup)}, plain.config, False, plain.clock).opened(
+                    "copy"
+                ) as copy:
+                    counts = [copy.stats(owner=owner).messages for owner in ("alice", "bob")]
+                    assert counts[0] - counts[1] in (0, 2)
+                    assert copy.verify().findings == ()
+                    sizes.append(counts[0])
+    finally:
+        stopped.set()
+        writer.join()
+    assert sizes == sorted(set(sizes))
+
+
+def test_what_is_no_good_backup_or_has_no_key_changes_nothing(
+    at: Places, tmp_path: Path, postgres_url: str
+) -> None:
+    backup, damaged = tmp_path / "copy.db", tmp_path / "damaged.db"
+    with furnished(at, "server").opened("server") as memory:
+        memory.backup(backup)
+    rows, before = at.rows("server"), schemas(at, postgres_url)
+    content = bytearray(backup.read_bytes())
+    content[3 * 4096 : 5 * 4096] = b"\xff" * 8192
+    damaged.write_bytes(content)
+    with pytest.raises(StoreDamaged):
+        restored(at, damaged, "server", force=True)
+    with pytest.raises(NotFound):
+        restored(at, tmp_path / "nowhere.db", "server", force=True)
+    shutil.copyfile(backup, damaged)
+    changed(str(damaged), "UPDATE meta SET value = randomblob(16) WHERE name = 'store_id'")
+    with pytest.raises(KeyUnavailable):
+        restored(at, damaged, "server", force=True)
+    with pytest.raises(Conflict):
+        restored(at, backup, "server")
+    assert (at.rows("server"), schemas(at, postgres_url)) == (rows, before)
+
+
+def test_a_restore_waits_for_a_writer_only_so_long(
+    plain: Places, tmp_path: Path, postgres_url: str
+) -> None:
+    backup = tmp_path / "copy.db"
+    with furnished(plain, "server").opened("server") as memory:
+        memory.backup(backup)
+    rows, before = plain.rows("server"), schemas(plain, postgres_url)
+    name = sql.Identifier(plain.config.settings.postgres.schema)
+    with psycopg.connect(postgres_url) as writer:
+        writer.execute(sql.SQL("SELECT 1 FROM {}.owners FOR UPDATE").format(name))
+        with pytest.raises(StoreUnavailable, match="locked"):
+            restored(plain, backup, "server", force=True)
+    assert (plain.rows("server"), schemas(plain, postgres_url)) == (rows, before)
+
+
+def _backs_up_to_a_full_disk(folder: Path, url: str, schema: str) -> None:
+    disk = folder / "disk"
+    disk.mkdir()
+    mount_tmpfs(disk, 1_000)
+    config = load(None, {}, {"postgres.schema": schema})
+    with Mnemon.open(
+        url, config=config, cipher=PlainCipher(), embedder=HashingEmbedder(), worker=False
+    ) as memory:
+        with filled(disk, but_for_kilobytes=64), pytest.raises(StoreUnavailable, match="full"):
+            memory.backup(disk / "copy.db")
+        assert not [each for each in disk.iterdir() if each.name != "filler"]
+        memory.backup(disk / "copy.db")
+
+
+def test_a_backup_to_a_full_disk_leaves_nothing(plain: Places, tmp_path: Path) -> None:
+    furnished(plain, "server")
+    run_apart(
+        _backs_up_to_a_full_disk,
+        tmp_path,
+        plain.urls["server"],
+        plain.config.settings.postgres.schema,
+    )
+
+
+def test_the_commands_do_the_same(
+    at: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MNEMON_POSTGRES__SCHEMA", at.config.settings.postgres.schema)
+    backup = tmp_path / "copy.db"
+    furnished(at, "server")
+
+    program = Program(WithoutModel(at.clock))
+
+    def run(*arguments: str) -> str:
+        done = program(*arguments)
+        assert done.code == 0, done.err
+        return done.out
+
+    run("backup", str(backup), "--store", at.urls["server"])
+    assert "before_restore" in run(
+        "restore-backup", str(backup), "--store", at.urls["server"], "--force"
+    )
+    back = ("--store", at.urls["back"])
+    assert "2 owners" in run("restore-backup", str(backup), *back, "--keys-of", at.urls["server"])
+    with at.opened("back") as memory:
+        assert memory.recall("gnome", owner="alice").memories
