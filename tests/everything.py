@@ -8,6 +8,7 @@ from mnemon.domain.memories import Action, Event, Link, Source, State
 from mnemon.domain.recall import Scope
 from mnemon.domain.work import Mark, Progress, Work
 from mnemon.ports.api_keys import ApiKey, KeyRole
+from mnemon.ports.idempotency import Reply
 from mnemon.ports.store import Snapshot, Store, Transaction
 from mnemon.ports.usage import Spent
 from mnemon.testing.builders import (
@@ -43,6 +44,11 @@ def do_everything(store: Store) -> None:
     store.api_keys.find(b"d" * 32)
     store.api_keys.all()
     store.api_keys.revoke("phone", at(1))
+    for key in "kl":
+        store.idempotency.begin("alice", key, b"request", now=at(0))
+    store.idempotency.finish("alice", "k", Reply(200, b""))
+    store.idempotency.begin("alice", "k", b"request", now=at(0))
+    store.idempotency.abandon("alice", "l")
 
 
 def _work(store: Store, work: Work) -> None:

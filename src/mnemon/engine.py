@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mnemon.ports.cipher import Ciphers
     from mnemon.ports.clock import Clock
     from mnemon.ports.embedder import Embedder
+    from mnemon.ports.idempotency import Idempotency
     from mnemon.ports.reranker import Reranker
     from mnemon.ports.tokens import TokenCounter
     from mnemon.profiles.model import Profile
@@ -200,6 +201,11 @@ class Mnemon(OwnerDoors):
             NotFound: There is none.
         """
         self._parts.services.api_keys.revoke(name)
+
+    @property
+    def idempotency(self) -> Idempotency:
+        """What was answered to requests that have a key: for servers."""
+        return self._parts.store.idempotency
 
     def backup(
         self,

@@ -31,7 +31,7 @@ _WITHOUT_OWNER = {
 """What may be read whole: facts about the store, the list of owners, or that of those who have
 something waiting, the keys of the service when one is made or revoked, and ids asked for (w)."""
 
-_BY_OWNER = r"owner_id=|\(name=|\(digest=|rowid=|messages_waiting \(owner_id>"
+_BY_OWNER = r"owner_id=|\(scope=|\(name=|\(digest=|rowid=|messages_waiting \(owner_id>"
 """How rows are found; by the last the next owner who has something waiting."""
 
 _OF_ALL = "meta|owners|api_keys|jobs|idempotency|tombstones|pragma_\\w+"

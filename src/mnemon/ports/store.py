@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from mnemon.ports.api_keys import ApiKeys
+    from mnemon.ports.idempotency import Idempotency
     from mnemon.ports.jobs import Jobs
     from mnemon.ports.usage import Usage
     from mnemon.ports.work import Claims
@@ -99,6 +100,11 @@ class Store(Erasure, Protocol):
     @property
     def api_keys(self) -> ApiKeys:
         """The keys by which callers of the service are known."""
+        ...
+
+    @property
+    def idempotency(self) -> Idempotency:
+        """What was answered to requests that have a key."""
         ...
 
     def read(self, owner_id: str) -> AbstractContextManager[Snapshot]:

@@ -20,6 +20,7 @@ from mnemon.testing.builders import DIMENSION
 from mnemon.testing.store_api_keys import ApiKeysContract
 from mnemon.testing.store_base_memory import BaseMemoryContract
 from mnemon.testing.store_claims import ClaimsContract
+from mnemon.testing.store_idempotency import IdempotencyContract
 from mnemon.testing.store_jobs import JobsContract
 from mnemon.testing.store_messages import MessagesContract
 from mnemon.testing.store_records import MemoriesContract
@@ -67,6 +68,7 @@ class StoreContract(
     WaitingContract,
     UsageContract,
     ApiKeysContract,
+    IdempotencyContract,
     OwnersContract,
     MetaContract,
     ConcurrencyContract,

@@ -12,6 +12,7 @@ from mnemon.adapters.crypto.plain import PlainCipher
 from mnemon.adapters.inmemory.api_keys import InMemoryApiKeys
 from mnemon.adapters.inmemory.base_memory import BaseMemoryChanges
 from mnemon.adapters.inmemory.claims import InMemoryClaims
+from mnemon.adapters.inmemory.idempotency import InMemoryIdempotency
 from mnemon.adapters.inmemory.jobs import InMemoryJobs
 from mnemon.adapters.inmemory.purging import Purging
 from mnemon.adapters.inmemory.search import Search
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from mnemon.ports.api_keys import ApiKeys
+    from mnemon.ports.idempotency import Idempotency
     from mnemon.ports.jobs import Jobs
     from mnemon.ports.store import Snapshot, Transaction
     from mnemon.ports.usage import Usage
@@ -77,6 +79,7 @@ class InMemoryStore:
         self._is_closed = False
         self._jobs = InMemoryJobs()
         self._api_keys = InMemoryApiKeys(self._refuse_if_closed)
+        self._idempotency = InMemoryIdempotency(self._refuse_if_closed, self.is_erased)
         shared = (self._states, self._locked, self._refuse_if_closed)
         self._claims = InMemoryClaims(*shared)
         self._usage = InMemoryUsage(*shared)
@@ -100,6 +103,11 @@ class InMemoryStore:
     def api_keys(self) -> ApiKeys:
         """See the port."""
         return self._api_keys
+
+    @property
+    def idempotency(self) -> Idempotency:
+        """See the port."""
+        return self._idempotency
 
     @property
     def meta(self) -> StoreMeta:
@@ -172,6 +180,7 @@ class InMemoryStore:
             self._erased.add(owner_id)
             self._jobs.forget_states()
             self._api_keys.forget(owner_id)
+            self._idempotency.forget(owner_id)
             return self._states.pop(owner_id, None) is not None
 
     def is_erased(self, owner_id: str) -> bool:

@@ -11,6 +11,7 @@ from mnemon.adapters.sql.api_keys import SqlApiKeys
 from mnemon.adapters.sql.cache import IndexCache
 from mnemon.adapters.sql.claims import SqlClaims
 from mnemon.adapters.sql.erasing import OwnerErasing, refuse_erased
+from mnemon.adapters.sql.idempotency import SqlIdempotency
 from mnemon.adapters.sql.index import OwnerIndex, Stamp, empty_index
 from mnemon.adapters.sql.indexing import Tables
 from mnemon.adapters.sql.jobs import SqlJobs
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from mnemon.domain.recall import Scope
     from mnemon.ports.api_keys import ApiKeys
     from mnemon.ports.cipher import Cipher
+    from mnemon.ports.idempotency import Idempotency
     from mnemon.ports.jobs import Jobs
     from mnemon.ports.store import (
         IndexEntry,
@@ -163,6 +165,7 @@ class SqlStore(OwnerErasing, Examining, Mending, Moving):
         self._claims = SqlClaims(connections)
         self._usage = SqlUsage(connections)
         self._api_keys = SqlApiKeys(connections)
+        self._idempotency = SqlIdempotency(connections, cipher)
 
     @abstractmethod
     def settle(self) -> bool:
@@ -187,6 +190,11 @@ class SqlStore(OwnerErasing, Examining, Mending, Moving):
     def api_keys(self) -> ApiKeys:
         """See the port."""
         return self._api_keys
+
+    @property
+    def idempotency(self) -> Idempotency:
+        """See the port."""
+        return self._idempotency
 
     @property
     def cipher(self) -> Cipher:
@@ -247,6 +255,7 @@ class SqlStore(OwnerErasing, Examining, Mending, Moving):
             later = replace(owner, key_version=version)
             sealings = self._sealing(owner_id, owner), self._sealing(owner_id, later)
             Resealer(connection, owner.number, sealings).turn(entry)
+            connection.run("DELETE FROM idempotency WHERE scope = ?", (owner_id,))
             connection.run(
                 "UPDATE owners SET key_version = ? WHERE owner_id = ?", (version, owner.number)
             )

@@ -9,9 +9,10 @@ from fastapi import APIRouter, Path, Query
 from mnemon.domain.memories import Memory as StoredMemory
 from mnemon.entrypoints.http import wire
 from mnemon.entrypoints.http.callers import Admin, Engine, Memory
+from mnemon.entrypoints.http.once import Once, OnceRoute
 from mnemon.entrypoints.http.problems import Problem
 
-router = APIRouter(prefix="/v1/memories", tags=["memories"])
+router = APIRouter(prefix="/v1/memories", tags=["memories"], route_class=OnceRoute)
 
 _Id = Annotated[str, Path(description="The memory's id.")]
 
@@ -33,7 +34,7 @@ def list_memories(  # noqa: PLR0913, PLR0917 - what can be asked, each by its na
     return wire.PageOut.model_validate(page)
 
 
-@router.post("", status_code=201)
+@router.post("", status_code=201, dependencies=[Once])
 def create_memory(memory: Memory, given: wire.NewMemory) -> wire.MemoryOut:
     """Store a memory; or return the active one that says the same."""
     stored = memory.remember(given.content, **given.model_dump(exclude={"content"}))
@@ -107,7 +108,7 @@ def memory_history(memory: Memory, id: _Id) -> wire.HistoryOut:
     return wire.HistoryOut.model_validate(memory.history(id))
 
 
-@router.post("/{id}/restore")
+@router.post("/{id}/restore", dependencies=[Once])
 def restore_memory(memory: Memory, id: _Id) -> wire.MemoryOut | wire.MessageOut:
     """Undo a forgetting or a supersession."""
     restored = memory.restore(id)
@@ -115,7 +116,7 @@ def restore_memory(memory: Memory, id: _Id) -> wire.MemoryOut | wire.MessageOut:
     return (wire.MemoryOut if is_memory else wire.MessageOut).model_validate(restored)
 
 
-@router.post("/{id}/supersede")
+@router.post("/{id}/supersede", dependencies=[Once])
 def supersede_memory(memory: Memory, id: _Id, given: wire.Superseding) -> wire.MemoryOut:
     """Retire a memory in favour of another; return the retired one."""
     return wire.MemoryOut.model_validate(memory.supersede(id, given.by))

@@ -6,8 +6,9 @@ from fastapi import APIRouter
 
 from mnemon.entrypoints.http import wire
 from mnemon.entrypoints.http.callers import Admin, Engine, Known, Memory, NamedOwner
+from mnemon.entrypoints.http.once import Once, OnceRoute
 
-router = APIRouter(prefix="/v1", tags=["engine"])
+router = APIRouter(prefix="/v1", tags=["engine"], route_class=OnceRoute)
 
 
 @router.post("/recall")
@@ -24,14 +25,14 @@ def context(memory: Memory, given: wire.ContextQuery) -> wire.ContextOut:
     return wire.ContextOut.model_validate(memory.context_with_results(given.query, **asked))
 
 
-@router.post("/learn", status_code=201)
+@router.post("/learn", status_code=201, dependencies=[Once])
 def learn(memory: Memory, given: wire.Exchange) -> wire.LearnedOut:
     """Take in one exchange: two messages, and what is worth remembering of the user's."""
     learned = memory.learn(given.user, **given.model_dump(exclude={"user"}))
     return wire.LearnedOut.model_validate(learned)
 
 
-@router.post("/ingest", status_code=201)
+@router.post("/ingest", status_code=201, dependencies=[Once])
 def ingest(memory: Memory, given: wire.NewText) -> wire.IngestedOut:
     """Take in a long text, and say what was kept, what not, and why."""
     ingested = memory.ingest(given.text, **given.model_dump(exclude={"text"}))

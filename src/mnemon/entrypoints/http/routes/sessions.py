@@ -9,8 +9,9 @@ from fastapi import APIRouter, Path, Query
 from mnemon.domain.messages import Message
 from mnemon.entrypoints.http import wire
 from mnemon.entrypoints.http.callers import Memory
+from mnemon.entrypoints.http.once import Once, OnceRoute
 
-router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
+router = APIRouter(prefix="/v1/sessions", tags=["sessions"], route_class=OnceRoute)
 
 _Id = Annotated[str, Path(description="The conversation's name.")]
 
@@ -33,7 +34,7 @@ def list_messages(
     return wire.MessagesOut(messages=[wire.MessageOut.model_validate(each) for each in found])
 
 
-@router.post("/{id}/messages", status_code=201)
+@router.post("/{id}/messages", status_code=201, dependencies=[Once])
 def log_messages(memory: Memory, id: _Id, given: wire.NewMessages) -> wire.LearnedOut:
     """Log messages of any number of speakers, in order: all of them, or none."""
     messages = [
@@ -43,13 +44,13 @@ def log_messages(memory: Memory, id: _Id, given: wire.NewMessages) -> wire.Learn
     return wire.LearnedOut.model_validate(memory.log(messages, session=id))
 
 
-@router.post("/{id}/end", status_code=204)
+@router.post("/{id}/end", status_code=204, dependencies=[Once])
 def end_session(memory: Memory, id: _Id) -> None:
     """Mark a conversation as ended."""
     memory.end_session(id)
 
 
-@router.post("/{id}/compress")
+@router.post("/{id}/compress", dependencies=[Once])
 def compress(memory: Memory, id: _Id, given: wire.NewHistory) -> wire.CompressedOut:
     """Make a history shorter, where that is due; what goes is remembered."""
     compressed = memory.compress(given.messages, session=id, context_window=given.context_window)

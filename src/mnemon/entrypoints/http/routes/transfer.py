@@ -10,10 +10,11 @@ from fastapi.responses import StreamingResponse
 
 from mnemon.entrypoints.http import wire
 from mnemon.entrypoints.http.callers import Memory, Time
+from mnemon.entrypoints.http.once import Once, OnceRoute
 from mnemon.errors import InvalidInput
 from mnemon.exchange import backup
 
-router = APIRouter(prefix="/v1", tags=["transfer"])
+router = APIRouter(prefix="/v1", tags=["transfer"], route_class=OnceRoute)
 
 LINES = "application/x-ndjson"
 
@@ -29,7 +30,7 @@ def export(memory: Memory, clock: Time) -> StreamingResponse:
     return StreamingResponse(lines, media_type=LINES)
 
 
-@router.post("/import")
+@router.post("/import", dependencies=[Once])
 def import_(memory: Memory, given: Annotated[bytes, Body(media_type=LINES)]) -> wire.TakenOut:
     """Store what an export gave, unchanged: all or nothing. What is there already stays."""
     file = BytesIO(given)

@@ -1,0 +1,70 @@
+"""What was answered to requests that have a key, in a store that only one process has."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from mnemon.adapters.sql.idempotency import DONE_WITHIN, KEPT
+from mnemon.errors import Conflict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from mnemon.ports.idempotency import Reply
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    request: bytes
+    begun_at: datetime
+    reply: Reply | None = None
+
+
+class InMemoryIdempotency:
+    """See the port."""
+
+    def __init__(self, check_open: Callable[[], None], is_erased: Callable[[str], bool]) -> None:
+        """Begin without any."""
+        self._lock = threading.Lock()
+        self._requests: dict[tuple[str, str], _Request] = {}
+        self._check_open = check_open
+        self._is_erased = is_erased
+
+    def begin(self, owner_id: str, key: str, request: bytes, *, now: datetime) -> Reply | None:
+        """See the port."""
+        self._check_open()
+        with self._lock:
+            known = self._requests.get((owner_id, key))
+            if known is not None and known.begun_at > now - KEPT:
+                if known.request != request:
+                    raise Conflict("the idempotency key was used for another request")
+                if known.reply is not None:
+                    return known.reply
+                if known.begun_at > now - DONE_WITHIN:
+                    raise Conflict("the request of that idempotency key is being done")
+            self._requests[owner_id, key] = _Request(request, now)
+        return None
+
+    def finish(self, owner_id: str, key: str, reply: Reply) -> None:
+        """See the port."""
+        self._check_open()
+        with self._lock:
+            known = self._requests.get((owner_id, key))
+            if known is not None and not self._is_erased(owner_id):
+                self._requests[owner_id, key] = replace(known, reply=reply)
+
+    def abandon(self, owner_id: str, key: str) -> None:
+        """See the port."""
+        self._check_open()
+        with self._lock:
+            known = self._requests.get((owner_id, key))
+            if known is not None and known.reply is None:
+                del self._requests[owner_id, key]
+
+    def forget(self, owner_id: str) -> None:
+        """Remove what is of an owner who is erased."""
+        with self._lock:
+            self._requests = {k: r for k, r in self._requests.items() if k[0] != owner_id}

@@ -1,0 +1,45 @@
+"""A request that is sent again is done once."""
+
+from __future__ import annotations
+
+from fastapi.testclient import TestClient
+
+from .conftest import Caller
+
+_KEY = {"Idempotency-Key": "4b1f8a52-5d0e-4f5b-8f0e-0d6a0d5f2a11"}
+_SAID = {"user": "My name is Alice and I live in Oslo", "assistant": "Nice to meet you!"}
+
+
+def test_a_request_sent_again_is_answered_alike_and_done_once(as_alice: TestClient) -> None:
+    first = as_alice.post("/v1/learn", json=_SAID, headers=_KEY)
+    again = as_alice.post("/v1/learn", json=_SAID, headers=_KEY)
+    assert (first.status_code, first.json()) == (again.status_code, again.json())
+    assert again.headers["Idempotency-Replayed"] == "true"
+    assert "Idempotency-Replayed" not in first.headers
+    assert as_alice.get("/v1/memories/stats").json()["messages"] == 2
+
+
+def test_without_a_key_it_is_done_each_time(as_alice: TestClient) -> None:
+    for _ in range(2):
+        as_alice.post("/v1/learn", json=_SAID)
+    assert as_alice.get("/v1/memories/stats").json()["messages"] == 4
+
+
+def test_a_key_is_of_one_request(as_alice: TestClient) -> None:
+    as_alice.post("/v1/learn", json=_SAID, headers=_KEY)
+    other = as_alice.post("/v1/memories", json={"content": "Likes tea"}, headers=_KEY)
+    assert other.status_code == 409
+
+
+def test_a_key_of_another_owner_means_nothing(as_alice: TestClient, calling: Caller) -> None:
+    as_alice.post("/v1/learn", json=_SAID, headers=_KEY)
+    bobs = calling("bob").post("/v1/learn", json=_SAID, headers=_KEY)
+    assert {each["session_id"] for each in bobs.json()["messages"]} == {"default"}
+    assert "Idempotency-Replayed" not in bobs.headers
+
+
+def test_what_was_refused_may_be_sent_again(as_alice: TestClient) -> None:
+    refused = as_alice.post("/v1/memories", json={"content": "x" * 9_000}, headers=_KEY)
+    assert refused.status_code == 422
+    taken = as_alice.post("/v1/memories", json={"content": "Likes tea"}, headers=_KEY)
+    assert taken.status_code == 201
