@@ -22,6 +22,12 @@ GIVEN = "MNEMON_TEST_POSTGRES"
 _FASTER = ("fsync = off", "synchronous_commit = off", "full_page_writes = off")
 """What is lost when the machine is switched off in a test does not matter."""
 
+_FORGET = (
+    "DELETE FROM meta WHERE name IN ('embedder', 'dimension', 'digests', 'space', 'emptying',"
+    " 'next_embedder', 'next_dimension', 'hold')"
+)
+"""What a store that was in use before knows of its vectors."""
+
 _OTHERS = ("idempotency", "jobs", "api_keys", "tombstones")
 
 
@@ -76,7 +82,7 @@ def emptied(url: str, schema: str) -> None:
         connection.execute(sql.SQL("SET search_path = {}, public").format(sql.Identifier(schema)))
         for table in (*BOUND, *_OTHERS):
             connection.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(table)))
-        connection.execute("DELETE FROM meta WHERE name IN ('embedder', 'dimension')")
+        connection.execute(_FORGET)
 
 
 def is_made(url: str, schema: str) -> bool:

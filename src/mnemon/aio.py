@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mnemon.exchange.records import Record
     from mnemon.ports.backups import Restored
     from mnemon.services.migrate import Migrated
+    from mnemon.services.reembed import Reembedded
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -160,6 +161,16 @@ class AsyncMnemon:
     async def migrate(cls, *args: Any, **options: Any) -> Migrated:
         """Move a store into another database; takes what `Mnemon.migrate` takes."""
         return await asyncio.to_thread(partial(Mnemon.migrate, *args, **options))
+
+    @classmethod
+    async def reembed(cls, *args: Any, **options: Any) -> Reembedded:
+        """Make all vectors of a store anew; takes what `Mnemon.reembed` takes."""
+        return await asyncio.to_thread(partial(Mnemon.reembed, *args, **options))
+
+    @classmethod
+    async def abandon_reembed(cls, *args: Any, **options: Any) -> bool:
+        """Give up making vectors anew; takes what `Mnemon.abandon_reembed` takes."""
+        return await asyncio.to_thread(partial(Mnemon.abandon_reembed, *args, **options))
 
     async def _run(self, call: Callable[[], R]) -> R:
         if self._is_closed:

@@ -17,12 +17,7 @@ from mnemon.config.loading import user_folder
 from mnemon.config.paths import file_path
 from mnemon.config.thresholds import fitted
 from mnemon.config.urls import is_conninfo
-from mnemon.errors import (
-    InvalidConfiguration,
-    InvalidInput,
-    StoreUnavailable,
-    WrongEmbeddingModel,
-)
+from mnemon.errors import InvalidConfiguration, InvalidInput, StoreUnavailable
 from mnemon.ports.embedder import Asked
 from mnemon.ports.moving import Movable
 from mnemon.profiles.model import Profile
@@ -103,7 +98,7 @@ def assemble(  # noqa: PLR0913 - what `Mnemon.open` takes
     own = () if profile is None or isinstance(profile, str) else (_profile(profile),)
     loaded = read_settings(config, profile if isinstance(profile, str) else None)
     clock = clock or SystemClock()
-    chosen = _embedder(embedder, loaded.settings)
+    chosen = chosen_embedder(embedder, loaded.settings)
     settings = fitted(loaded, chosen.name).settings
     model = _chat(chat, settings)
     book = ProfileBook.of(loaded, chosen.name, *own)
@@ -368,9 +363,15 @@ def read_settings(config: Loaded | str | os.PathLike[str] | None, profile: str |
     return load(path, os.environ, {"profile": profile})
 
 
-def _embedder(
+def chosen_embedder(
     given: Embedder | Callable[[list[str]], ArrayLike] | None, settings: Settings
 ) -> Embedder:
+    """Return the embedder that was given, or else the one that is configured.
+
+    Raises:
+        InvalidInput: What was given is neither a port nor a function.
+        InvalidConfiguration: See `open_embedder`.
+    """
     if given is None:
         return open_embedder(settings)
     if hasattr(given, "embed"):
@@ -540,12 +541,10 @@ def _model_dir(settings: Settings) -> Path | None:
 
 
 def _check_model(store: Store, embedder: Embedder) -> None:
-    """Refuse a store whose vectors are of another model."""
-    meta = store.meta
-    if meta.embedder is None:
-        return
-    # Opening asks no service: what only a service knows is compared when it has told it.
-    dimension = embedder.known_dimension if isinstance(embedder, Asked) else embedder.dimension
-    if meta.embedder != embedder.name or dimension not in (None, meta.dimension):
-        length = "" if dimension is None else f" ({dimension})"
-        raise WrongEmbeddingModel(f"{meta.embedder} ({meta.dimension})", f"{embedder.name}{length}")
+    """Refuse a store whose vectors are of another model, from now on too."""
+    if store.meta.embedder is None:  # nothing is asked for which there is nothing to compare
+        dimension = None
+    else:
+        # Opening asks no service: what only a service knows is compared when it has told it.
+        dimension = embedder.known_dimension if isinstance(embedder, Asked) else embedder.dimension
+    store.expect_embedder(embedder.name, dimension)

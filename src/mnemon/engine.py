@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mnemon import bootstrap, copies
+from mnemon import bootstrap, copies, reembedding
 from mnemon.doors import OwnerDoors
 from mnemon.owner import OwnerMemory
 from mnemon.policies import arguments
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from mnemon.services.inspect import ProfileInfo
     from mnemon.services.migrate import Migrated
     from mnemon.services.purge import Erased
+    from mnemon.services.reembed import Reembedded
     from mnemon.services.retain import Retained
     from mnemon.services.scheduling import Done
     from mnemon.services.verify import Report
@@ -307,6 +308,66 @@ class Mnemon(OwnerDoors):
         return copies.migrate(
             to, source, verify=verify, config=config, ciphers=cipher, advance=advance
         )
+
+    @classmethod
+    def reembed(
+        cls,
+        url: str | PathLike[str] | None = None,
+        *,
+        embedder: Embedder | Callable[[list[str]], ArrayLike] | None = None,
+        config: Loaded | str | PathLike[str] | None = None,
+        cipher: Ciphers | None = None,
+        advance: Callable[[int, int], None] | None = None,
+    ) -> Reembedded:
+        """Make all vectors of a store anew by another model, while it is in use.
+
+        They are made beside those in use, and taken into use in one step. Until then whoever has
+        the store open goes on with the model of before; from then on they are refused
+        (`WrongEmbeddingModel`) where they search or store a vector, and must open it again with
+        the new one. Interrupted, or killed, calling it again goes on.
+
+        Args:
+            url: The store; None: by the configuration.
+            embedder: The new model: a port, or a function from texts to vectors; None: by the
+                configuration.
+            config: See `open`.
+            cipher: See `open`.
+            advance: Called with how many vectors were made since the last call, and how many there
+                are to be made, as far as is known.
+
+        Returns:
+            What the vectors are of now; nothing is done where they were of that model before.
+
+        Raises:
+            Conflict: Vectors of another model are being made: finish that, or `abandon_reembed`.
+            InvalidInput: The store is kept in memory, or its vectors can't be made anew.
+            ServiceFailed: The embedder failed.
+            StoreUnavailable: The store can't be written, or others write without a pause.
+            StoreDamaged: A vector belongs to no text: `verify` repairs that.
+        """
+        return reembedding.reembed(
+            url, embedder=embedder, config=config, ciphers=cipher, advance=advance
+        )
+
+    @classmethod
+    def abandon_reembed(
+        cls,
+        url: str | PathLike[str] | None = None,
+        *,
+        config: Loaded | str | PathLike[str] | None = None,
+        cipher: Ciphers | None = None,
+    ) -> bool:
+        """Give up making vectors anew, and remove those that were made.
+
+        Args:
+            url: The store; None: by the configuration.
+            config: See `open`.
+            cipher: See `open`.
+
+        Returns:
+            Whether any were being made.
+        """
+        return reembedding.abandon(url, config=config, ciphers=cipher)
 
     def verify(
         self, *, repair: bool = False, advance: Callable[[int], None] | None = None

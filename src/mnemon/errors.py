@@ -104,21 +104,44 @@ class Disabled(MnemonError):
 
 
 class WrongEmbeddingModel(MnemonError):
-    """The store was built with another embedding model.
+    """The store's vectors are of another embedding model.
 
     Attributes:
-        stored: Name and dimension of the model the store was built with.
+        stored: Name and dimension of the model that they are of.
         given: Name and dimension of the one it was opened with.
+        is_changed: Whether they were of that one when it was opened.
     """
 
-    def __init__(self, stored: str, given: str) -> None:
-        """Name both models, and the way out."""
-        super().__init__(
-            f"the store was built with {stored}, not {given}: "
-            f"open it with {stored}, or run `mnemon reembed --model …`"
-        )
+    def __init__(
+        self, stored: str, given: str, *, is_changed: bool = False, is_under_way: bool = False
+    ) -> None:
+        """Name both models, and the way out.
+
+        Args:
+            stored: The store's.
+            given: The caller's.
+            is_changed: Whether it was the store's when the caller opened it.
+            is_under_way: Whether vectors of the caller's are being made.
+        """
+        super().__init__(_other_model(stored, given, is_changed, is_under_way))
         self.stored = stored
         self.given = given
+        self.is_changed = is_changed
+
+
+def _other_model(stored: str, given: str, is_changed: bool, is_under_way: bool) -> str:  # noqa: FBT001 - two flags of one caller
+    if is_changed:
+        return (
+            f"the store's vectors are no longer of {given}: `mnemon reembed` has made them anew by"
+            f" {stored}; open it again with that model"
+        )
+    model, _, kept = given.partition(" (")[0].partition("@")
+    command = f"mnemon reembed --model {model}" + (f" --dimension {kept}" if kept else "")
+    way = "finish the change that is under way" if is_under_way else "make its vectors anew"
+    return (
+        f"the store's vectors are of {stored}, not of {given}: open it with {stored}, or {way}"
+        f" by `{command}`"
+    )
 
 
 class KeyUnavailable(MnemonError):

@@ -405,7 +405,7 @@ def test_a_store_of_another_model_or_length_is_refused(provider: str, tmp_path: 
         for other in ({"dimension": 256}, {"model": "bge-m3"}, {"model": "of-my-own"}):
             with pytest.raises(WrongEmbeddingModel, match="mnemon reembed --model") as raised:
                 Mnemon.open(file, config=configured(provider, server, **other))
-            assert raised.value.stored == "nomic-embed-text (768)"
+            assert raised.value.stored == "nomic-embed-text (768 dimensions)"
         assert len(server.asked) == asked
         with pytest.raises(WrongEmbeddingModel):
             Mnemon.open(file, embedder=HashingEmbedder(768))

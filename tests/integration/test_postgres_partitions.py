@@ -21,7 +21,7 @@ from postgres import emptied, own
 SCHEMA, PARTS = own("parted"), 4
 
 _ACROSS = re.compile(
-    r"owner_names\(\)|unclaimed_owners\(|learning_owners\(|has_vectors\(\)|nobodys_rows\(\)"
+    r"owner_names\(\)|unclaimed_owners\(|learning_owners\(|has_vectors\(\)|bare_owners\(\)|nobodys_rows\(\)"
 )
 """What is asked across owners, by name: of functions."""
 

@@ -154,7 +154,7 @@ DAMAGE = {
     ),
     "a passage has a wrong length": Damage("terms", "UPDATE passages SET length = 99 WHERE @ONE"),
     "a passage of nothing": Damage(
-        "orphan", "INSERT INTO passages VALUES (1, 9999, 0, 0, 1, 1, 1, NULL, NULL)"
+        "orphan", "INSERT INTO passages VALUES (1, 9999, 0, 0, 1, 1, 1, NULL, NULL, NULL)"
     ),
     "a keyword is missing": Damage(
         "terms",

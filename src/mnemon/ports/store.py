@@ -65,6 +65,9 @@ class StoreMeta:
         dimension: Their length; None until the first vector.
         cipher: Name of the cipher it was made with.
         analyser: Version of the text analysis that its keywords were made with.
+        digests: The name that digests of embedded texts are made with: that of the store's first
+            model; None until then.
+        space: How often its vectors were made anew by another model.
     """
 
     schema: int
@@ -72,6 +75,8 @@ class StoreMeta:
     dimension: int | None
     cipher: str
     analyser: int
+    digests: str | None = None
+    space: int = 0
 
 
 class Store(Erasure, Protocol):
@@ -145,6 +150,30 @@ class Store(Erasure, Protocol):
 
         Raises:
             WrongEmbeddingModel: The store has vectors of another.
+        """
+        ...
+
+    def expect_embedder(self, name: str, dimension: int | None) -> None:
+        """Say of which model the vectors are that are asked with, and stored, from now on.
+
+        From then on, should the store's vectors be made anew by another model (`Reembeddable`),
+        this store is refused, wherever it searches or stores a vector, by `WrongEmbeddingModel`.
+        `adopt_embedder` says it too. Who says nothing uses whatever there is.
+
+        Args:
+            name: The model's.
+            dimension: The length of its vectors; None: not known yet.
+
+        Raises:
+            WrongEmbeddingModel: The store has adopted another.
+        """
+        ...
+
+    def check_embedder(self) -> None:
+        """See that the store's vectors are still of the model that was expected.
+
+        Raises:
+            WrongEmbeddingModel: They are of another since.
         """
         ...
 

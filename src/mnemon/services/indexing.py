@@ -8,9 +8,6 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from mnemon.errors import ServiceFailed
 from mnemon.policies.indexing import (
     embedded_text,
     keyed_terms,
@@ -20,6 +17,7 @@ from mnemon.policies.indexing import (
 )
 from mnemon.policies.vectors import quantise
 from mnemon.ports.store import IndexEntry, Passage
+from mnemon.services.embedding import embedded
 from mnemon.text.features import features
 from mnemon.text.normal import content_key
 from mnemon.text.passages import passages
@@ -27,6 +25,7 @@ from mnemon.text.passages import passages
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from mnemon.domain.messages import Message
@@ -104,6 +103,8 @@ class Indexer:
     def __init__(self, embedder: Embedder, counter: TokenCounter, store: Store) -> None:
         """Use this embedder and counter, for this store."""
         self._embedder = embedder
+        # A store whose vectors were made anew keeps the digests that it has.
+        self._digests = store.meta.digests or embedder.name
         self._counter = counter
         self._store = store
         self._adopted = False
@@ -189,7 +190,7 @@ class Indexer:
         return IndexEntry(features(text.content, tokens=tokens), parts, content_key(text.content))
 
     def _digest(self, text: str) -> bytes:
-        name = f"{self._embedder.name}\0{text}".encode()
+        name = f"{self._digests}\0{text}".encode()
         return hashlib.blake2b(name, digest_size=_DIGEST_BYTES).digest()
 
     def _made(self, texts: Mapping[bytes, str]) -> dict[bytes, NDArray[np.int8]]:
@@ -197,24 +198,9 @@ class Indexer:
         return dict(zip(texts, vectors, strict=True))
 
     def _embed(self, texts: Sequence[str], role: TextRole) -> NDArray[np.float32]:
-        if not texts:  # nor is the dimension asked for: the model may have to be loaded for it
-            return np.empty((0, 0), dtype=np.float32)
-        dimension = self._embedder.dimension
-        given = self._embedder.embed(texts, role=role)
-        try:
-            with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused
-                vectors = np.asarray(given, dtype=np.float32)
-        except (TypeError, ValueError, OverflowError) as error:
-            problem = "gave what is no list of vectors"
-            raise ServiceFailed(self._embedder.name, problem) from error
-        if vectors.shape != (len(texts), dimension):
-            raise ServiceFailed(
-                self._embedder.name,
-                f"gave vectors of shape {vectors.shape}, not {(len(texts), dimension)}",
-            )
-        if not np.isfinite(vectors).all():
-            raise ServiceFailed(self._embedder.name, "gave a vector that is not finite")
-        self._adopt()
+        vectors = embedded(self._embedder, texts, role)
+        if texts:
+            self._adopt()
         return vectors
 
     def _adopt(self) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mnemon.errors import Conflict
 from mnemon.ports.cipher import KeyChanging, KeyCopying
 from mnemon.ports.moving import Migration, together
+from mnemon.ports.reembedding import Reembeddable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -156,12 +157,14 @@ class Migrating:
     def run(self) -> Migrated:
         """Copy what is not there yet, and compare all; `begin` was called before."""
         source, target = self._source, self._target
-        target.describe(source.meta)
+        if isinstance(source, Reembeddable) and (source.reembedding or source.has_unused_vectors):
+            raise Conflict("its vectors are being made anew: finish that, by `mnemon reembed`")
         for owner_id in source.owners():
             if source.state(owner_id) != target.state(owner_id):
                 self._copy(owner_id)
         for _ in range(_ROUNDS):
             self._remove_gone()
+            target.describe(source.meta)
             self._copy(None)
             done = self.compare()
             if done.is_same:

@@ -24,6 +24,7 @@ from mnemon.testing.store_idempotency import IdempotencyContract
 from mnemon.testing.store_jobs import JobsContract
 from mnemon.testing.store_messages import MessagesContract
 from mnemon.testing.store_records import MemoriesContract
+from mnemon.testing.store_reembedding import ReembeddingContract
 from mnemon.testing.store_removal import ErasureContract, RemovalContract
 from mnemon.testing.store_reviews import ReviewContract
 from mnemon.testing.store_scopes import ScopeContract
@@ -62,6 +63,7 @@ class StoreContract(
     ErasureContract,
     ReviewContract,
     UpkeepContract,
+    ReembeddingContract,
     BaseMemoryContract,
     JobsContract,
     ClaimsContract,

@@ -15,7 +15,7 @@ from mnemon.policies.vectors import centroid, cosines
 from mnemon.ports.store import PART_BITS, Items, Postings, Similarities, Uses
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -30,9 +30,15 @@ if TYPE_CHECKING:
 class Search:
     """The searching half of a snapshot."""
 
-    def __init__(self, state: OwnerState) -> None:
-        """Take a state that nobody changes."""
-        self._searched = state
+    def __init__(self, state: OwnerState, check: Callable[[], None]) -> None:
+        """Take a state that nobody changes, and what refuses whoever expects other vectors."""
+        self._seen = state
+        self._check = check
+
+    @property
+    def _searched(self) -> OwnerState:
+        self._check()
+        return self._seen
 
     def nearest(self, vector: NDArray[np.int8], limit: int, scope: Scope) -> Integers:
         """See the port."""

@@ -13,6 +13,9 @@ from mnemon.domain.work import Progress
 if TYPE_CHECKING:
     from datetime import datetime
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from mnemon.domain.base_memory import BaseMemory
     from mnemon.domain.items import Features
     from mnemon.domain.memories import Event, Link, Memory
@@ -140,6 +143,8 @@ class OwnerState:
     marks: dict[str, Mark] = field(default_factory=dict)
     claims: dict[Work, ClaimState] = field(default_factory=dict)
     usage: dict[tuple[int, str], Spent] = field(default_factory=dict)
+    following: dict[tuple[int, int], NDArray[np.int8]] = field(default_factory=dict)
+    """Vectors of another model, by item and part, that are not in use yet."""
 
     def work_of(self, message_id: str) -> MessageWork:
         """Return what is still to be done with a message."""
@@ -162,4 +167,5 @@ class OwnerState:
             links=dict(self.links),
             work=dict(self.work),
             marks=dict(self.marks),
+            following=dict(self.following),
         )

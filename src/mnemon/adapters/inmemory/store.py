@@ -15,6 +15,7 @@ from mnemon.adapters.inmemory.claims import InMemoryClaims
 from mnemon.adapters.inmemory.idempotency import InMemoryIdempotency
 from mnemon.adapters.inmemory.jobs import InMemoryJobs
 from mnemon.adapters.inmemory.purging import Purging
+from mnemon.adapters.inmemory.reembedding import Reembedding
 from mnemon.adapters.inmemory.search import Search
 from mnemon.adapters.inmemory.state import OwnerState
 from mnemon.adapters.inmemory.upkeep import Upkeep
@@ -22,12 +23,15 @@ from mnemon.adapters.inmemory.usage import InMemoryUsage
 from mnemon.adapters.inmemory.waiting import Waiting
 from mnemon.adapters.inmemory.work_changes import WorkChanges
 from mnemon.adapters.sql.sealing import Sealing
-from mnemon.errors import OwnerErased, StoreUnavailable, WrongEmbeddingModel
+from mnemon.errors import OwnerErased, StoreUnavailable
 from mnemon.ports.store import StoreMeta
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from mnemon.ports.api_keys import ApiKeys
     from mnemon.ports.idempotency import Idempotency
@@ -40,36 +44,49 @@ if TYPE_CHECKING:
 class InMemorySnapshot(Search, Waiting):
     """A `Snapshot` of the reference store."""
 
-    def __init__(self, state: OwnerState, sealing: Sealing) -> None:
-        """Take a state that nobody changes."""
-        Search.__init__(self, state)
+    def __init__(self, state: OwnerState, sealing: Sealing, check: Callable[[], None]) -> None:
+        """Take a state that nobody changes, and what refuses whoever expects other vectors."""
+        Search.__init__(self, state, check)
         Waiting.__init__(self, state, sealing)
 
     @property
     def counter(self) -> int:
         """See the port."""
-        return self._searched.counter
+        return self._seen.counter
+
+    def vectors(self, digests: Sequence[bytes]) -> dict[bytes, NDArray[np.int8]]:
+        """See the port."""
+        self._check()
+        return super().vectors(digests)
 
 
 class InMemoryTransaction(Search, BaseMemoryChanges, Purging, Upkeep, WorkChanges):
     """A `Transaction` of the reference store. Its searches answer from the state at its begin."""
 
-    def __init__(self, state: OwnerState, sealing: Sealing, dimension: int | None) -> None:
-        """Take the state to begin with."""
-        Search.__init__(self, state)
+    def __init__(
+        self, state: OwnerState, sealing: Sealing, dimension: int | None, check: Callable[[], None]
+    ) -> None:
+        """Take the state to begin with, and what refuses whoever expects other vectors."""
+        Search.__init__(self, state, check)
         Purging.__init__(self, state, sealing, dimension)
 
     @property
     def counter(self) -> int:
         """See the port."""
-        return self._searched.counter
+        return self._seen.counter
+
+    def vectors(self, digests: Sequence[bytes]) -> dict[bytes, NDArray[np.int8]]:
+        """See the port."""
+        self._check()
+        return super().vectors(digests)
 
 
-class InMemoryStore:
+class InMemoryStore(Reembedding):
     """A `Store` that forgets all when it goes. States are never changed, only replaced."""
 
     def __init__(self, *, busy_timeout_s: float = 5.0) -> None:
         """Begin with nothing."""
+        super().__init__()
         self._busy_timeout_s = busy_timeout_s
         self._states: dict[str, OwnerState] = {}
         self._erased: set[str] = set()
@@ -120,17 +137,22 @@ class InMemoryStore:
         """See the port."""
         self._refuse_if_closed()
         yield InMemorySnapshot(
-            self._state(owner_id), Sealing(PlainCipher().of(owner_id, 0), owner_id)
+            self._state(owner_id),
+            Sealing(PlainCipher().of(owner_id, 0), owner_id),
+            self._checking(),
         )
 
     @contextmanager
     def write(self, owner_id: str) -> Iterator[Transaction]:
         """See the port."""
+        self._give_way()
         with self._locked(owner_id):
             if owner_id in self._erased:
                 raise OwnerErased(owner_id)
             sealing = Sealing(PlainCipher().of(owner_id, 0), owner_id)
-            transaction = InMemoryTransaction(self._state(owner_id), sealing, self._meta.dimension)
+            transaction = InMemoryTransaction(
+                self._state(owner_id), sealing, self._meta.dimension, self._checking()
+            )
             yield transaction
             state = transaction.finished()
             if state is not None:
@@ -151,17 +173,6 @@ class InMemoryStore:
                     )
                     state.memories[id_] = (*state.memories[id_][:-1], replace(last, memory=memory))
             self._states[owner_id] = state
-
-    def adopt_embedder(self, name: str, dimension: int) -> None:
-        """See the port."""
-        with self._lock:
-            self._refuse_if_closed()
-            stored = (self._meta.embedder, self._meta.dimension)
-            if stored != (name, dimension) and self._has_vectors():
-                raise WrongEmbeddingModel(
-                    f"{stored[0]} ({stored[1]} dimensions)", f"{name} ({dimension} dimensions)"
-                )
-            self._meta = replace(self._meta, embedder=name, dimension=dimension)
 
     def profile(self, owner_id: str, default: str) -> str:
         """See the port."""
@@ -204,14 +215,6 @@ class InMemoryStore:
 
     def _state(self, owner_id: str) -> OwnerState:
         return self._states.get(owner_id) or OwnerState()
-
-    def _has_vectors(self) -> bool:
-        return any(
-            passage.vector is not None
-            for state in self._states.values()
-            for item in state.items.values()
-            for passage in item.passages
-        )
 
     @contextmanager
     def _locked(self, owner_id: str) -> Iterator[None]:

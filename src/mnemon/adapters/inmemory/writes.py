@@ -37,6 +37,14 @@ class Writer(Waiting):
         self._is_touched = False
         self._is_broken = False
 
+    def _check(self) -> None:
+        """Refuse whoever expects other vectors than those in use."""
+
+    def _check_entry(self, entry: IndexEntry) -> None:
+        if any(passage.vector is not None for passage in entry.passages):
+            self._check()
+        check_entry(entry, self._dimension)
+
     def finished(self) -> OwnerState | None:
         """Return the new state; None if nothing was changed.
 
@@ -47,6 +55,10 @@ class Writer(Waiting):
             raise Conflict("an error within the transaction has undone all of it")
         if self._is_changed:
             self._state.counter += 1
+            items = self._state.items
+            self._state.following = {
+                p: v for p, v in self._state.following.items() if p[0] in items
+            }
         return self._state if self._is_changed or self._is_touched else None
 
     def adopt_profile(self, name: str) -> None:
@@ -71,7 +83,7 @@ class Writer(Waiting):
             for message, entry in messages:
                 checked(message)
                 pack_id(message.id)
-                check_entry(entry, self._dimension)
+                self._check_entry(entry)
         for message, entry in messages:
             with self._change():
                 self._check_free(message, session_id)
@@ -97,7 +109,7 @@ class Writer(Waiting):
         with self._change(changes=bool(memories)):
             for memory, entry in memories:
                 _check_ids(memory)
-                check_entry(entry, self._dimension)
+                self._check_entry(entry)
         for memory, entry in memories:
             with self._change():
                 self._check_new(memory)
@@ -111,7 +123,7 @@ class Writer(Waiting):
             versions = self._versions(memory.id)
             if memory.version <= versions[-1].memory.version:
                 raise Conflict("the version is not above the one that there is")
-            check_entry(entry, self._dimension)
+            self._check_entry(entry)
             entry = self._judged(memory.id, memory.content, entry)
             stored = self._checked(memory)
             self._close(versions[-1].item, micros(memory.updated_at))
@@ -306,7 +318,7 @@ class Writer(Waiting):
         return item.number
 
     def _passages(self, entry: IndexEntry) -> tuple[Passage, ...]:
-        check_entry(entry, self._dimension)
+        self._check_entry(entry)
         return tuple(
             replace(
                 passage,

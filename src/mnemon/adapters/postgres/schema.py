@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 from mnemon.adapters.postgres.guarding import APPLICATION, MAINTENANCE
 from mnemon.adapters.postgres.schema_1 import first
+from mnemon.adapters.postgres.schema_2 import second
 from mnemon.adapters.sql.erasing import OWNED
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def owner_number(owner_id: str) -> int:
     return int.from_bytes(digest, "big") >> 1
 
 
-MIGRATIONS: tuple[Callable[[Shape], str], ...] = (first,)
+MIGRATIONS: tuple[Callable[[Shape], str], ...] = (first, second)
 """What the function at index n returns leads from schema n to schema n + 1."""
 
 SCHEMA = len(MIGRATIONS)

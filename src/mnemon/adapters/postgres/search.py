@@ -20,8 +20,8 @@ _SETTINGS = (
 """Without iterative scans HNSW finds the nearest of all owners, and few or none of one's own."""
 
 _NEAREST = (
-    "SELECT item, vector::halfvec({width}) <=> ?2::halfvec({width}) AS distance, vector"
-    " FROM passages WHERE owner_id = ?1 AND vector IS NOT NULL ORDER BY distance LIMIT ?3"
+    "SELECT item, {vector}::halfvec({width}) <=> ?2::halfvec({width}) AS distance, {vector}"
+    " FROM passages WHERE owner_id = ?1 AND {vector} IS NOT NULL ORDER BY distance LIMIT ?3"
 )
 _NEAREST_OF = _NEAREST.replace(" ORDER BY", " AND item IN (SELECT value FROM carray(?4)) ORDER BY")
 
@@ -43,9 +43,11 @@ class VectorTables(StoredVectors):
         width = self.width(hidden)
         values = (self._owner, self._connection.vector(hidden), most)
         if items is None:
-            rows = self._connection.rows(_NEAREST.format(width=width), values)
+            nearest = _NEAREST.format(width=width, vector=self._vector)
+            rows = self._connection.rows(nearest, values)
         else:
             named = self._connection.many_numbers(items.tolist())
-            rows = self._connection.rows(_NEAREST_OF.format(width=width), (*values, named))
+            nearest = _NEAREST_OF.format(width=width, vector=self._vector)
+            rows = self._connection.rows(nearest, (*values, named))
         beyond = rows[-1][1] if len(rows) == most else None
         return Near([row[0] for row in rows], [row[2] for row in rows], beyond)

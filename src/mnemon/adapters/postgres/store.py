@@ -15,10 +15,9 @@ from mnemon.adapters.postgres.places import place_of, session
 from mnemon.adapters.postgres.schema import BOUND, SCHEMA, Making
 from mnemon.adapters.postgres.search import VectorTables
 from mnemon.adapters.sql.nearby import NearbySearch
-from mnemon.adapters.sql.store import HAS_VECTORS, SqlStore
-from mnemon.errors import WrongEmbeddingModel
+from mnemon.adapters.sql.spaces import VectorFacts
+from mnemon.adapters.sql.store import SqlStore
 from mnemon.ports.cipher import Connected
-from mnemon.ports.store import StoreMeta
 from mnemon.ports.verifying import Finding
 
 if TYPE_CHECKING:
@@ -27,16 +26,13 @@ if TYPE_CHECKING:
     from mnemon.adapters.sql.sealing import Sealing
     from mnemon.adapters.sql.search import Search
     from mnemon.ports.cipher import Cipher, Ciphers
+    from mnemon.ports.store import StoreMeta
 
 _MEBIBYTE = 1024 * 1024
 
 VECTORS_IN_MEMORY = 20_000
 """See docs/decisions/0030-postgresql-store.md."""
 
-_SET_FACT = (
-    "INSERT INTO meta (name, value) VALUES (?, ?)"
-    " ON CONFLICT (name) DO UPDATE SET value = excluded.value"
-)
 _LOCK_FACTS = "SELECT 1 FROM meta WHERE name = 'schema' FOR UPDATE"
 
 
@@ -114,7 +110,7 @@ class PostgresStore(BackingUp, SqlStore):
     def _search(self, connection: shared.Connection, sealing: Sealing, owner: OwnerRow) -> Search:
         if owner.next_item <= self._vectors_in_memory:
             return super()._search(connection, sealing, owner)
-        tables = VectorTables(connection, sealing, owner.number)
+        tables = VectorTables(connection, sealing, owner.number, self._space(owner).column)
         return NearbySearch(self._index(owner, tables), tables)
 
     @property
@@ -131,30 +127,15 @@ class PostgresStore(BackingUp, SqlStore):
         """See the port."""
         with self._connections.reading() as connection:
             facts: dict[str, str] = dict(connection.rows("SELECT name, value FROM meta"))
-        dimension = facts.get("dimension")
-        return StoreMeta(
-            schema=SCHEMA,
-            embedder=facts.get("embedder"),
-            dimension=None if dimension is None else int(dimension),
-            cipher=facts["cipher"],
-            analyser=int(facts["analyser"]),
-        )
+        return VectorFacts.among(facts).meta(SCHEMA, facts["cipher"], int(facts["analyser"]))
 
-    def adopt_embedder(self, name: str, dimension: int) -> None:
-        """See the port."""
-        meta = self.meta
-        if (meta.embedder, meta.dimension) == (name, dimension):
-            return
-        with self._connections.writing() as connection:
-            connection.row(_LOCK_FACTS)
-            facts: dict[str, str] = dict(connection.rows("SELECT name, value FROM meta"))
-            stored = (facts.get("embedder"), facts.get("dimension"))
-            if stored not in ((None, None), (name, str(dimension))) and connection.row(HAS_VECTORS):
-                raise WrongEmbeddingModel(
-                    f"{stored[0]} ({stored[1]} dimensions)", f"{name} ({dimension} dimensions)"
-                )
-            connection.run_many(_SET_FACT, [("embedder", name), ("dimension", str(dimension))])
-            connection.run("COMMIT")
+    def _hold_facts(self, connection: shared.Connection) -> None:
+        connection.row(_LOCK_FACTS)
+
+    def _keep_out(self, connection: shared.Connection) -> None:
+        # Who stores vectors has stored an item before: they have ended, or have yet to look which
+        # vectors are in use.
+        connection.run("LOCK TABLE items IN SHARE MODE")
 
     def settle(self) -> bool:
         """See the port: lets the server reuse where removed rows stood.

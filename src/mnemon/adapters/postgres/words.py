@@ -7,7 +7,8 @@ from functools import lru_cache
 from itertools import count
 
 from mnemon.adapters.sql.claims import LEARNERS, OWNERS
-from mnemon.adapters.sql.store import HAS_VECTORS, NAMES
+from mnemon.adapters.sql.reembedding import BARE_OWNERS, HAS_VECTORS, IS_BARE
+from mnemon.adapters.sql.store import NAMES
 from mnemon.adapters.sql.upkeep import SET_STRENGTHS
 from mnemon.adapters.sql.work_changes import HOLDS
 
@@ -17,6 +18,8 @@ INSTEAD = {
     OWNERS: "SELECT unclaimed_owners($1, $2)",
     LEARNERS: "SELECT learning_owners($1, $2)",
     HAS_VECTORS: "SELECT 1 WHERE has_vectors()",
+    BARE_OWNERS: "SELECT bare_owners()",
+    IS_BARE: "SELECT bare_owners() LIMIT 1",
     HOLDS: ("SELECT 1 FROM claims WHERE owner_id = $1 AND work = $2 AND token = $3 FOR UPDATE"),
     SET_STRENGTHS: (
         "UPDATE memories SET strength = w.strength FROM (SELECT decode(key, 'hex') AS id,"

@@ -12,8 +12,9 @@ from mnemon.adapters.sql.entries import (
     passage_rows,
     term_rows,
 )
-from mnemon.adapters.sql.owner_row import OwnerRow, stored_dimension
+from mnemon.adapters.sql.owner_row import OwnerRow
 from mnemon.adapters.sql.rows import event_row
+from mnemon.adapters.sql.spaces import Space, VectorFacts
 from mnemon.adapters.sql.values import pack_id, unpack_id
 from mnemon.adapters.sql.waiting import Waiting
 from mnemon.domain.items import Trait
@@ -29,7 +30,12 @@ if TYPE_CHECKING:
     from mnemon.ports.store import IndexEntry
 
 INSERT_ITEM = f"INSERT INTO items VALUES ({', '.join('?' * 18)})"
-INSERT_PASSAGE = f"INSERT INTO passages VALUES ({', '.join('?' * 9)})"
+INSERT_PASSAGE = (
+    "INSERT INTO passages (owner_id, item, part, start, stop, tokens, length, digest, {vector})"
+    f" VALUES ({', '.join('?' * 9)})"
+)
+"""With the column of the vectors in use."""
+
 INSERT_TERM = "INSERT INTO terms VALUES (?, ?, ?, ?, ?)"
 CLOSE_ITEM = (
     "UPDATE items SET valid_to = max(?, valid_from), changed = ?"
@@ -47,9 +53,11 @@ _REVIEWED = " UNION ALL ".join(
 class Changes(Waiting):
     """What every change of an owner's records needs; memories and messages build on it."""
 
-    def __init__(self, connection: Connection, sealing: Sealing, owner: OwnerRow) -> None:
-        """Take the writing connection, with the owner's row locked."""
-        super().__init__(connection, sealing, owner.number)
+    def __init__(
+        self, connection: Connection, sealing: Sealing, owner: OwnerRow, space: Space
+    ) -> None:
+        """Take the writing connection, with the owner's row locked, and the vectors in use."""
+        super().__init__(connection, sealing, owner.number, space)
         self._changed = owner.revision + 1
         self._next_item = owner.next_item
         self._next_session = owner.next_session
@@ -154,13 +162,14 @@ class Changes(Waiting):
         """Store items, each with the next number; return the first's."""
         first, owner = self._next_item, self._owner
         numbered = [(first + n, facts, entry) for n, (facts, entry) in enumerate(entries)]
-        dimension = self._dimension(entry for _, entry in entries)
         self._connection.run_many(
             INSERT_ITEM,
             [item_row(self._sealing, owner, n, f, e, self._changed) for n, f, e in numbered],
         )
+        # Behind the first row of items: from there to the commit nobody switches the vectors.
+        vector, dimension = self._vectors_go(entry for _, entry in entries)
         self._connection.run_many(
-            INSERT_PASSAGE,
+            INSERT_PASSAGE.format(vector=vector),
             [
                 (*row, self._connection.vector(vector))
                 for n, _, e in numbered
@@ -181,11 +190,18 @@ class Changes(Waiting):
         seen = {self._sealing.open(sealed, id_, "content", version) for version, sealed in rows}
         return entry.reviewed() if content in seen else entry
 
-    def _dimension(self, entries: Iterable[IndexEntry]) -> int | None:
-        """Return the length of the store's vectors, if any of these has one."""
+    def _vectors_go(self, entries: Iterable[IndexEntry]) -> tuple[str, int | None]:
+        """Return into which column vectors go, and how long they are, if any of these has one.
+
+        Raises:
+            WrongEmbeddingModel: The store's vectors are of another model than these by now.
+        """
         if not any(p.vector is not None for entry in entries for p in entry.passages):
-            return None
-        return stored_dimension(self._connection)
+            return self._space.column, None
+        facts = VectorFacts.of(self._connection)
+        space = Space(facts.space, self._space.expected)
+        space.check(self._connection)
+        return space.column, facts.model.dimension if facts.model else None
 
     def _close_item(self, item: int, at: int) -> None:
         self._connection.run(CLOSE_ITEM, (at, self._changed, self._owner, item))

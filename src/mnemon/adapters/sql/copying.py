@@ -117,10 +117,13 @@ def _new_row(table: Table) -> str:
 
 
 def _with_vectors(connection: Connection, table: Table, rows: Sequence[Row]) -> Iterable[Row]:
-    at = table.vector
-    if at is None:
+    at = table.vectors
+    if not at:
         return rows
-    return ((*row[:at], connection.vector(row[at]), *row[at + 1 :]) for row in rows)
+    return (
+        tuple(connection.vector(value) if n in at else value for n, value in enumerate(row))
+        for row in rows
+    )
 
 
 def summed(batches: Batches) -> dict[str, Sum]:

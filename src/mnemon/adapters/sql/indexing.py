@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mnemon.adapters.sql.owner_row import stored_dimension
 from mnemon.adapters.sql.rows import DORMANT_STATES
+from mnemon.adapters.sql.spaces import stored_dimension
 from mnemon.adapters.sql.values import NEVER, find_ids, unpack_id
 
 if TYPE_CHECKING:
@@ -62,11 +62,12 @@ _SUMMARIES = " UNION ALL ".join(
 class Tables:
     """One owner's tables in one transaction; an `IndexSource`."""
 
-    def __init__(self, connection: Connection, sealing: Sealing, owner: int) -> None:
-        """Take a connection within a transaction, and the owner's number."""
+    def __init__(self, connection: Connection, sealing: Sealing, owner: int, vector: str) -> None:
+        """Take a connection within a transaction, the owner's number, and the vectors' column."""
         self._connection = connection
         self._sealing = sealing
         self._owner = owner
+        self._vector = vector
 
     def new_items(self, first: int) -> list[Row]:
         """See `IndexSource`."""
@@ -89,7 +90,7 @@ class Tables:
     def new_passages(self, first: int) -> list[Row]:
         """See `IndexSource`."""
         return self._connection.rows(
-            "SELECT item, part, start, stop, tokens, length, vector FROM passages"
+            f"SELECT item, part, start, stop, tokens, length, {self._vector} FROM passages"
             " WHERE owner_id = ? AND item >= ? ORDER BY item, part",
             (self._owner, first),
         )

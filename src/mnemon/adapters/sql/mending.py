@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from mnemon.adapters.sql.changes import INSERT_ITEM, INSERT_PASSAGE, INSERT_TERM
 from mnemon.adapters.sql.checks import CHECKS
 from mnemon.adapters.sql.entries import ItemFacts, item_row, passage_rows, term_rows
-from mnemon.adapters.sql.owner_row import stored_dimension
 from mnemon.adapters.sql.rows import speaker_digest
 from mnemon.adapters.sql.sealing import Sealing
+from mnemon.adapters.sql.spaces import Expected, Space, VectorFacts
 from mnemon.adapters.sql.values import pack_id
 from mnemon.adapters.sql.verifying import NOT_DERIVED, Examined
 
@@ -31,6 +31,7 @@ class Mending:
 
     _connections: Connections
     _cipher: Cipher
+    _expected: Expected | None
 
     def mend(
         self, owner_id: str, entries: Mapping[int, IndexEntry], seen: Mapping[int, StoredText]
@@ -40,19 +41,25 @@ class Mending:
             owner = connection.owner(owner_id, lock=True)
             sealing = Sealing(self._cipher.of(owner_id, owner.key_version), owner_id)
             examined = Examined(connection, sealing, owner)
+            facts = VectorFacts.of(connection)
+            if entries:
+                Space(facts.space, self._expected).check(connection)
             texts = {text.item: text for text in examined.texts()}
             same = {n: e for n, e in entries.items() if n in texts and texts[n] == seen[n]}
-            _Mender(connection, sealing, owner).mend(same, texts, examined)
+            _Mender(connection, sealing, owner, facts).mend(same, texts, examined)
             connection.run("COMMIT")
 
 
 class _Mender:
     """Repairs one owner within a transaction."""
 
-    def __init__(self, connection: Connection, sealing: Sealing, owner: OwnerRow) -> None:
+    def __init__(
+        self, connection: Connection, sealing: Sealing, owner: OwnerRow, facts: VectorFacts
+    ) -> None:
         self._connection = connection
         self._sealing = sealing
         self._owner = owner
+        self._facts = facts
 
     def mend(
         self,
@@ -68,7 +75,7 @@ class _Mender:
         self._memories(examined)
         self._connection.run(
             "UPDATE owners SET counter = counter + 1, revision = revision + 1,"
-            " generation = generation + 1 WHERE owner_id = ?",
+            " generation = generation + 1, reembedded_to = 1 WHERE owner_id = ?",
             (self._owner.number,),
         )
 
@@ -76,7 +83,8 @@ class _Mender:
         """Put entries in the place of stored ones; the checks that follow add the facts."""
         if not entries:
             return
-        number, dimension = self._owner.number, stored_dimension(self._connection)
+        number, model = self._owner.number, self._facts.model
+        insert_passage = INSERT_PASSAGE.format(vector=Space(self._facts.space).column)
         items = (number, self._connection.many_numbers(tuple(entries)))
         set_by_somebody: dict[int, int] = dict(
             self._connection.rows(
@@ -91,9 +99,10 @@ class _Mender:
             row: list[Any] = [*item_row(self._sealing, number, item, facts, entry, changed)]
             row[9] |= set_by_somebody.get(item, 0)
             self._connection.run(INSERT_ITEM, row)
+            dimension = model.dimension if model else None
             passages = passage_rows(self._sealing, number, item, entry, dimension)
             self._connection.run_many(
-                INSERT_PASSAGE,
+                insert_passage,
                 [(*row, self._connection.vector(vector)) for *row, vector in passages],
             )
             self._connection.run_many(INSERT_TERM, term_rows(self._sealing, number, item, entry))

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from mnemon.adapters.sql.connection import Connection, Row
     from mnemon.adapters.sql.sealing import Sealing
+    from mnemon.adapters.sql.spaces import Space
 
 _SAID = (
     "SELECT m.id, {v}.version, m.sequence, m.external_id, {v}.at, {v}.content, s.name,"
@@ -46,11 +47,12 @@ _OPEN = OPEN_OF.format(source="messages AS m") + "{where} AND m.valid_to IS NULL
 class MessageRecords:
     """The messages of one owner as one connection sees them."""
 
-    def __init__(self, connection: Connection, sealing: Sealing, owner: int) -> None:
-        """Take a connection within a transaction, and the owner's number."""
+    def __init__(self, connection: Connection, sealing: Sealing, owner: int, space: Space) -> None:
+        """Take a connection within a transaction, the owner's number, and the vectors in use."""
         self._connection = connection
         self._sealing = sealing
         self._owner = owner
+        self._space = space
         self._names: dict[int, str | None] = {}
 
     @property

@@ -92,6 +92,8 @@ class Moving:
                 "embedder": meta.embedder,
                 "dimension": meta.dimension,
                 "analyser": meta.analyser,
+                "digests": meta.digests,
+                "space": meta.space,
             }
         )
 

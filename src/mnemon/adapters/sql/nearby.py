@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mnemon.adapters.sql.indexing import Tables
-from mnemon.adapters.sql.owner_row import stored_dimension
 from mnemon.adapters.sql.search import Search
+from mnemon.adapters.sql.spaces import stored_dimension
 from mnemon.errors import InvalidInput
 from mnemon.policies.vectors import centroid, cosines
 from mnemon.ports.store import Similarities
@@ -36,11 +36,11 @@ _FETCHED_AT_LEAST, _FETCHED_PER_RESULT = 200, 4
 """How many of the nearest passages are looked at first; then four times as many (a guess)."""
 
 _WITH_VECTORS = (
-    "SELECT DISTINCT item FROM passages WHERE owner_id = ? AND vector IS NOT NULL ORDER BY item"
+    "SELECT DISTINCT item FROM passages WHERE owner_id = ? AND {vector} IS NOT NULL ORDER BY item"
 )
 _VECTORS_OF = (
-    "SELECT p.item, p.part, p.vector FROM carray(?1) AS w CROSS JOIN passages AS p"
-    " ON p.owner_id = ?2 AND p.item = w.value WHERE p.vector IS NOT NULL ORDER BY p.item, p.part"
+    "SELECT p.item, p.part, p.{vector} FROM carray(?1) AS w CROSS JOIN passages AS p"
+    " ON p.owner_id = ?2 AND p.item = w.value WHERE p.{vector} IS NOT NULL ORDER BY p.item, p.part"
 )
 _NAMED_AT_MOST = 20_000
 """Of so many items the vectors are compared one by one: an exact scan by the key."""
@@ -111,7 +111,7 @@ class StoredVectors(Tables):
 
     def with_vectors(self) -> Integers:
         """Return the items that have vectors, ascending."""
-        rows = self._connection.rows(_WITH_VECTORS, (self._owner,))
+        rows = self._connection.rows(_WITH_VECTORS.format(vector=self._vector), (self._owner,))
         return np.array([item for (item,) in rows], dtype=np.int64)
 
     def vectors_of(self, items: Integers) -> tuple[list[Row], Vectors]:
@@ -119,7 +119,7 @@ class StoredVectors(Tables):
         if not len(items):
             return [], np.empty((0, self.dimension()), dtype=np.int8)
         named = self._connection.many_numbers(items.tolist())
-        rows = self._connection.rows(_VECTORS_OF, (named, self._owner))
+        rows = self._connection.rows(_VECTORS_OF.format(vector=self._vector), (named, self._owner))
         return rows, self.shown([row[2] for row in rows])
 
 

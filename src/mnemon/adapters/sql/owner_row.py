@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from mnemon.adapters.sql.connection import Connection
 
 
 @dataclass(frozen=True, slots=True)
 class OwnerRow:
-    """What a snapshot sees of the owner itself; number 0 for one never written to."""
+    """What a snapshot sees of the owner itself; number 0 for one never written to.
+
+    Its last two columns are the store's: which vectors are in use, and who asks writers to wait.
+    """
 
     number: int = 0
     counter: int = 0
@@ -23,16 +22,14 @@ class OwnerRow:
     next_event: int = 1
     profile: str | None = None
     key_version: int = 0
+    space: int = 0
+    hold: str | None = None
 
 
 OWNER_COLUMNS = (
     "owner_id, counter, revision, generation, next_item, next_session, next_speaker, next_event,"
-    " profile, key_version"
+    " profile, key_version,"
+    " coalesce(CAST((SELECT value FROM meta WHERE name = 'space') AS BIGINT), 0),"
+    " (SELECT value FROM meta WHERE name = 'hold')"
 )
-"""The columns of an `OwnerRow`."""
-
-
-def stored_dimension(connection: Connection) -> int | None:
-    """Return the length of the store's vectors; None before a model was adopted."""
-    row = connection.row("SELECT value FROM meta WHERE name = 'dimension'")
-    return int(row[0]) if row else None
+"""The columns of an `OwnerRow`; what it says of the store is of the same state as the row."""

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from mnemon.adapters.sql.base_memory_reads import BaseMemoryRecords
 from mnemon.adapters.sql.conditions import Conditions
 from mnemon.adapters.sql.cursors import cursor_after, place_of
-from mnemon.adapters.sql.owner_row import stored_dimension
 from mnemon.adapters.sql.rows import (
     DORMANT_STATES,
     MEMORY_COLUMNS,
     event_of,
     memory_of,
 )
+from mnemon.adapters.sql.spaces import stored_dimension
 from mnemon.adapters.sql.values import (
     find_id,
     find_ids,
@@ -181,11 +181,13 @@ class Records(Conditions, BaseMemoryRecords):
         """See the port."""
         if not digests:
             return {}
+        self._space.check(self._connection)
         asked = {self._sealing.sign("passage", digest): digest for digest in digests}
+        vector = f"p.{self._space.column}"
         rows = self._connection.rows(
-            "SELECT p.digest, p.vector FROM carray(?) AS w CROSS JOIN passages AS p"
+            f"SELECT p.digest, {vector} FROM carray(?) AS w CROSS JOIN passages AS p"
             " ON p.owner_id = ? AND p.digest = w.value"
-            " WHERE p.vector IS NOT NULL ORDER BY p.item DESC, p.part DESC",
+            f" WHERE {vector} IS NOT NULL ORDER BY p.item DESC, p.part DESC",
             (self._connection.many(tuple(asked)), self._owner),
         )
         stored = {asked[digest]: vector for digest, vector in rows}
@@ -214,7 +216,7 @@ class Records(Conditions, BaseMemoryRecords):
             "SELECT count(DISTINCT CASE WHEN i.kind IS NOT NULL THEN i.item END), count(*)"
             " FROM passages AS p CROSS JOIN items AS i"
             " ON i.owner_id = p.owner_id AND i.item = p.item AND i.valid_to IS NULL"
-            " WHERE p.owner_id = ? AND p.vector IS NOT NULL",
+            f" WHERE p.owner_id = ? AND p.{self._space.column} IS NOT NULL",
             (self._owner,),
         ) or (0, 0)
         return Statistics(

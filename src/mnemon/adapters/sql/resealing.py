@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mnemon.adapters.sql.owner_row import stored_dimension
 from mnemon.adapters.sql.rows import (
     KEYS,
     by_key,
@@ -26,6 +25,7 @@ from mnemon.adapters.sql.rows import (
     speaker_digest,
     unpack_sources,
 )
+from mnemon.adapters.sql.spaces import COLUMNS, Space, VectorFacts
 from mnemon.adapters.sql.values import unpack_id
 from mnemon.errors import Conflict
 
@@ -45,7 +45,7 @@ SEALED = {
     "memories": ("key", "key_digest", "content", "summary", "tags"),
     "versions": ("key", "content", "summary", "tags"),
     "items": ("content",),
-    "passages": ("digest", "vector"),
+    "passages": ("digest", *COLUMNS),
     "terms": ("term",),
     "tags": ("tag",),
     "events": ("details",),
@@ -212,14 +212,27 @@ class Resealer:
             )
 
     def _vectors(self) -> None:
-        dimension = stored_dimension(self._connection) or 0
-        for rows in self._rows("passages", "vector"):
+        facts = VectorFacts.of(self._connection)
+        space = Space(facts.space)
+        if facts.model:
+            self._vectors_in(space.column, facts.model.dimension)
+        if facts.following:  # they are being made for another model
+            self._vectors_in(space.other, facts.following.dimension)
+        else:
+            self._connection.run(
+                f"UPDATE passages SET {space.other} = NULL WHERE owner_id = ?"
+                f" AND {space.other} IS NOT NULL",
+                (self._owner,),
+            )
+
+    def _vectors_in(self, column: str, dimension: int) -> None:
+        for rows in self._rows("passages", column):
             stored = [(key, vector) for key, (vector,) in rows if vector is not None]
             shown = self._old.show([vector for _, vector in stored], dimension)
             hidden = map(self._connection.vector, self._new.hide(shown))
             self._update(
                 "passages",
-                "vector = ?",
+                f"{column} = ?",
                 [(new, *key) for new, (key, _) in zip(hidden, stored, strict=True)],
             )
 

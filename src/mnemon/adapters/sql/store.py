@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from time import sleep
 from typing import TYPE_CHECKING, Literal
 
 from mnemon.adapters.sql.api_keys import SqlApiKeys
@@ -18,9 +19,11 @@ from mnemon.adapters.sql.jobs import SqlJobs
 from mnemon.adapters.sql.mending import Mending
 from mnemon.adapters.sql.moving import Moving
 from mnemon.adapters.sql.owner_row import OwnerRow
+from mnemon.adapters.sql.reembedding import HELD_S, Embedded
 from mnemon.adapters.sql.resealing import Resealer
 from mnemon.adapters.sql.sealing import Sealing
 from mnemon.adapters.sql.search import Search
+from mnemon.adapters.sql.spaces import Space
 from mnemon.adapters.sql.usage import SqlUsage
 from mnemon.adapters.sql.values import find_id, micros
 from mnemon.adapters.sql.verifying import Examining
@@ -57,7 +60,6 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 NAMES = "SELECT name FROM owners"
-HAS_VECTORS = "SELECT 1 FROM passages WHERE vector IS NOT NULL LIMIT 1"
 
 
 class Searching:
@@ -133,31 +135,42 @@ class SqlSnapshot(Searching, Waiting):
     """A `Snapshot` of a store in tables."""
 
     def __init__(
-        self, connection: Connection, sealing: Sealing, owner: OwnerRow, find: Callable[[], Search]
+        self,
+        connection: Connection,
+        sealing: Sealing,
+        owner: OwnerRow,
+        space: Space,
+        find: Callable[[], Search],
     ) -> None:
         """Take a connection within a read transaction."""
         Searching.__init__(self, owner.counter, find)
-        Waiting.__init__(self, connection, sealing, owner.number)
+        Waiting.__init__(self, connection, sealing, owner.number, space)
 
 
 class SqlTransaction(Searching, Writer):
     """A `Transaction` of a store in tables. Its searches answer from the state at its begin."""
 
     def __init__(
-        self, connection: Connection, sealing: Sealing, owner: OwnerRow, find: Callable[[], Search]
+        self,
+        connection: Connection,
+        sealing: Sealing,
+        owner: OwnerRow,
+        space: Space,
+        find: Callable[[], Search],
     ) -> None:
         """Take the writing connection, with its transaction begun."""
         Searching.__init__(self, owner.counter, find)
-        Writer.__init__(self, connection, sealing, owner)
+        Writer.__init__(self, connection, sealing, owner, space)
 
 
-class SqlStore(OwnerErasing, Examining, Mending, Moving):
+class SqlStore(OwnerErasing, Examining, Mending, Moving, Embedded):
     """The half of a `Store` that does not depend on which database it is in."""
 
     _connections: Connections
 
     def __init__(self, connections: Connections, cipher: Cipher, index_cache_bytes: int) -> None:
         """Take connections to tables that are ready."""
+        Embedded.__init__(self)
         self._connections = connections
         self._cipher = cipher
         self._indexes = IndexCache(index_cache_bytes)
@@ -206,28 +219,44 @@ class SqlStore(OwnerErasing, Examining, Mending, Moving):
         """See the port."""
         with self._connections.reading(owner_id) as connection:
             owner = connection.owner(owner_id)
-            sealing = self._sealing(owner_id, owner)
-            yield SqlSnapshot(
-                connection, sealing, owner, lambda: self._search(connection, sealing, owner)
-            )
+            sealing, space = self._sealing(owner_id, owner), self._space(owner)
+
+            def search() -> Search:
+                space.check(connection)
+                return self._search(connection, sealing, owner)
+
+            yield SqlSnapshot(connection, sealing, owner, space, search)
 
     @contextmanager
     def write(self, owner_id: str) -> Iterator[Transaction]:
         """See the port."""
-        with self._connections.writing(owner_id) as connection, ExitStack() as readers:
-            before, owner = self._locked(connection, owner_id)
+        with ExitStack() as opened:
+            connection, before, owner = self._begun(opened, owner_id)
             sealing = self._sealing(owner_id, owner)
 
             def search_at_begin() -> Search:
                 # While nobody else writes for the owner, every new reader sees the state at the
-                # begin.
-                reader = readers.enter_context(self._connections.reading(owner_id))
-                reader.owner(owner_id)
-                return self._search(reader, sealing, before)
+                # begin; but the vectors in use may be others by now.
+                reader = opened.enter_context(self._connections.reading(owner_id))
+                seen = replace(before, space=reader.owner(owner_id).space)
+                self._space(seen).check(reader)
+                return self._search(reader, sealing, seen)
 
-            transaction = SqlTransaction(connection, sealing, owner, search_at_begin)
+            space = self._space(owner)
+            transaction = SqlTransaction(connection, sealing, owner, space, search_at_begin)
             yield transaction
             transaction.finish()
+
+    def _begun(self, opened: ExitStack, owner_id: str) -> tuple[Connection, OwnerRow, OwnerRow]:
+        """Begin to write, and lock the owner; wait before that for who asks writers to."""
+        while True:
+            with ExitStack() as begun:
+                connection = begun.enter_context(self._connections.writing(owner_id))
+                before, owner = self._locked(connection, owner_id)
+                if self._may_write(owner.hold):
+                    opened.enter_context(begun.pop_all())
+                    return connection, before, owner
+            sleep(HELD_S)
 
     def _locked(self, connection: Connection, owner_id: str) -> tuple[OwnerRow, OwnerRow]:
         """Return an owner's row as it was, and, made if need be, as it is; it is locked."""
@@ -262,11 +291,17 @@ class SqlStore(OwnerErasing, Examining, Mending, Moving):
             connection.run("COMMIT")
         self.settle()
 
+    def _space(self, owner: OwnerRow) -> Space:
+        """Return which vectors are in use; of an owner who has none, those expected."""
+        if not owner.number and self._expected is not None:
+            return Space(self._expected.space, self._expected)
+        return Space(owner.space, self._expected)
+
     def _sealing(self, owner_id: str, owner: OwnerRow) -> Sealing:
         return Sealing(self._cipher.of(owner_id, owner.key_version), owner_id)
 
     def _search(self, connection: Connection, sealing: Sealing, owner: OwnerRow) -> Search:
-        tables = Tables(connection, sealing, owner.number)
+        tables = Tables(connection, sealing, owner.number, self._space(owner).column)
         return Search(self._index(owner, tables), tables)
 
     def _index(self, owner: OwnerRow, tables: Tables) -> OwnerIndex:

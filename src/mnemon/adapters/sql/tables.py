@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mnemon.adapters.sql.spaces import COLUMNS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -28,9 +30,9 @@ class Table:
     is_owned: bool = True
 
     @property
-    def vector(self) -> int | None:
-        """Where among the columns a vector stands; None: there is none."""
-        return self.columns.index("vector") if "vector" in self.columns else None
+    def vectors(self) -> tuple[int, ...]:
+        """Where among the columns vectors stand."""
+        return tuple(n for n, name in enumerate(self.columns) if name in COLUMNS)
 
     @property
     def reals(self) -> tuple[int, ...]:
@@ -50,6 +52,7 @@ OWNER_FACTS = (
     "next_session",
     "next_speaker",
     "next_event",
+    "reembedded_to",
 )
 """The columns of an owner's own row, but for number and name."""
 
@@ -94,7 +97,7 @@ def _tables() -> Iterator[Table]:
                 " valid_from valid_to expires_at compressed changed"
             ),
         ),
-        ("passages", "item part", "start stop tokens length digest vector"),
+        ("passages", "item part", "start stop tokens length digest vector vector2"),
         ("terms", "term item part", "tf"),
         ("tags", "tag item", ""),
         ("derived", "source_id memory_id", ""),

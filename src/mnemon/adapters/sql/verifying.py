@@ -13,7 +13,6 @@ import numpy as np
 
 from mnemon.adapters.sql.checks import CHECKS
 from mnemon.adapters.sql.entries import passage_rows, term_rows
-from mnemon.adapters.sql.owner_row import stored_dimension
 from mnemon.adapters.sql.rows import (
     MEMORY_COLUMNS,
     external_digest,
@@ -24,6 +23,7 @@ from mnemon.adapters.sql.rows import (
     unpack_sources,
 )
 from mnemon.adapters.sql.sealing import Sealing
+from mnemon.adapters.sql.spaces import Space, VectorFacts
 from mnemon.adapters.sql.values import unpack_id
 from mnemon.domain.items import Trait
 from mnemon.errors import StoreDamaged
@@ -88,7 +88,8 @@ class Examined:
         self._connection = connection
         self._sealing = sealing
         self._owner = owner.number
-        self._dimension = stored_dimension(connection)
+        self._facts = VectorFacts.of(connection)
+        self._dimension = self._facts.model.dimension if self._facts.model else None
         self._embeds = self._dimension is not None
         self._terms: dict[int, tuple[int, int]] | None = None
 
@@ -300,9 +301,10 @@ class Examined:
     def _passage_differences(
         self, text: StoredText, entry: IndexEntry, *, embedded: bool
     ) -> Iterator[tuple[str, str]]:
+        space = Space(self._facts.space)
         stored = self._connection.rows(
-            "SELECT owner_id, item, part, start, stop, tokens, digest, vector FROM passages"
-            " WHERE owner_id = ? AND item = ? ORDER BY part",
+            f"SELECT owner_id, item, part, start, stop, tokens, digest, {space.column},"
+            f" {space.other} FROM passages WHERE owner_id = ? AND item = ? ORDER BY part",
             (self._owner, text.item),
         )
         rows = passage_rows(self._sealing, self._owner, text.item, entry, self._dimension)
@@ -315,18 +317,27 @@ class Examined:
             yield "passages", "its passages are not those of its text"
         if self._embeds and not all(self._is_indexed(row, embedded=embedded) for row in stored):
             yield "vector", "a vector is missing or damaged"
+        elif not all(self._may_have(row[8]) for row in stored):
+            yield "vector", "a vector of a model that is not in use is left, or damaged"
 
     def _is_indexed(self, row: Sequence[Any], *, embedded: bool) -> bool:
         """Tell whether a passage has its vector, or neither has nor needs one."""
         if row[6] is None and row[7] is None:
             return not embedded
-        return row[6] is not None and self._is_vector(row[7])
+        return row[6] is not None and self._is_vector(row[7], self._dimension)
 
-    def _is_vector(self, stored: bytes | None) -> bool:
-        if stored is None or self._dimension is None:
+    def _may_have(self, unused: bytes | None) -> bool:
+        """Tell whether a passage may have this vector beside the one in use, or none."""
+        if unused is None or self._facts.is_emptying:
+            return True
+        following = self._facts.following
+        return self._is_vector(unused, following.dimension if following else None)
+
+    def _is_vector(self, stored: bytes | None, dimension: int | None) -> bool:
+        if stored is None or dimension is None:
             return False
         try:
-            vector = self._sealing.show([stored], self._dimension)[0]
+            vector = self._sealing.show([stored], dimension)[0]
         except (StoreDamaged, ValueError):
             return False
         top = int(np.abs(vector.astype(np.int16)).max(initial=0))

@@ -228,7 +228,7 @@ class Connection:
     def new_owner(self, owner_id: str, key_version: int) -> OwnerRow:
         """See the shared protocol."""
         self.run("INSERT INTO owners (name, key_version) VALUES (?, ?)", (owner_id, key_version))
-        return OwnerRow(self._raw.last_insert_rowid(), key_version=key_version)
+        return self.owner(owner_id)
 
     def begin_reading(self) -> None:
         """Begin a transaction that sees the file as of its first read."""

@@ -17,7 +17,7 @@ DORMANT_STATES = ", ".join(f"'{state.value}'" for state in sorted(DORMANT))
 
 _FIRST = """
 -- Facts about the whole store: cipher, store_id and key_check (where it has keys), embedder,
--- dimension, analyser.
+-- dimension, analyser; see the fourth migration for others.
 CREATE TABLE meta (
   name TEXT NOT NULL PRIMARY KEY,
   value ANY NOT NULL
@@ -436,5 +436,26 @@ CREATE TRIGGER owners_removed AFTER DELETE ON owners BEGIN
 END;
 """
 
-MIGRATIONS = (_FIRST, _SECOND, _THIRD)
+_FOURTH = """
+-- vector and vector2 take turns: meta's space, 0 where it is not there, tells which is in use (the
+-- first, where it is even), embedder and dimension of which model. Vectors of next_embedder are
+-- made in the other; reembedded_to: below which item all passages of the owner have theirs.
+-- emptying: the other column holds what is not needed. digests: with whose name the digests of
+-- texts are made. hold: somebody asks writers to wait.
+ALTER TABLE passages ADD COLUMN vector2 BLOB;
+ALTER TABLE owners ADD COLUMN reembedded_to INTEGER NOT NULL DEFAULT 1;
+
+-- As before, of the column that is in use.
+DROP TRIGGER passages_changed;
+CREATE TRIGGER passages_changed AFTER UPDATE OF vector, vector2 ON passages WHEN EXISTS (
+  SELECT 1 FROM vectors_sent WHERE owner_id = NEW.owner_id AND sending_to > NEW.item
+) AND CASE coalesce((SELECT value FROM meta WHERE name = 'space'), 0) % 2
+  WHEN 0 THEN OLD.vector IS NOT NEW.vector ELSE OLD.vector2 IS NOT NEW.vector2 END
+BEGIN
+  INSERT INTO vectors_due VALUES (NEW.owner_id, NEW.item, NEW.part, 1)
+    ON CONFLICT DO UPDATE SET changes = changes + 1;
+END;
+"""
+
+MIGRATIONS = (_FIRST, _SECOND, _THIRD, _FOURTH)
 """The script at index n leads from schema n to schema n + 1."""

@@ -6,7 +6,9 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from mnemon.adapters.sql.store import HAS_VECTORS, SqlStore
+from mnemon.adapters.sql.reembedding import refuse_other_vectors
+from mnemon.adapters.sql.spaces import VectorFacts
+from mnemon.adapters.sql.store import SqlStore
 from mnemon.adapters.sqlite.backups import BackingUp
 from mnemon.adapters.sqlite.checking import FileChecking
 from mnemon.adapters.sqlite.connections import Connection, Connections
@@ -14,11 +16,11 @@ from mnemon.adapters.sqlite.opening import connect
 from mnemon.adapters.sqlite.reading import ReadOnlyConnections
 from mnemon.adapters.sqlite.schema import MIGRATIONS
 from mnemon.adapters.sqlite.scrubbing import scrub
-from mnemon.errors import WrongEmbeddingModel
-from mnemon.ports.store import StoreMeta
 
 if TYPE_CHECKING:
     from mnemon.ports.cipher import Cipher, Ciphers
+    from mnemon.ports.reembedding import EmbeddingModel
+    from mnemon.ports.store import StoreMeta
 
 _log = logging.getLogger(__name__)
 
@@ -87,31 +89,14 @@ class SqliteStore(FileChecking, BackingUp, SqlStore):
         """See the port."""
         with self._connections.reading() as connection:
             values: dict[str, Any] = dict(connection.rows("SELECT name, value FROM meta"))
-        return StoreMeta(
-            schema=len(MIGRATIONS),
-            embedder=values.get("embedder"),
-            dimension=values.get("dimension"),
-            cipher=values["cipher"],
-            analyser=values["analyser"],
-        )
+        return VectorFacts.among(values).meta(len(MIGRATIONS), values["cipher"], values["analyser"])
 
-    def adopt_embedder(self, name: str, dimension: int) -> None:
-        """See the port."""
-        meta = self.meta
-        if (meta.embedder, meta.dimension) == (name, dimension):
+    def _adopt(self, model: EmbeddingModel) -> None:
+        if not isinstance(self._connections, ReadOnlyConnections):
+            super()._adopt(model)
             return
-        if isinstance(self._connections, ReadOnlyConnections):
-            with self._connections.reading() as connection:
-                _refuse_other_vectors(connection, (name, dimension))
-            return  # without vectors there is nothing to keep it for
-        with self._connections.writing() as connection:
-            _refuse_other_vectors(connection, (name, dimension))
-            connection.run_many(
-                "INSERT INTO meta (name, value) VALUES (?, ?)"
-                " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-                [("embedder", name), ("dimension", dimension)],
-            )
-            connection.run("COMMIT")
+        with self._connections.reading() as connection:  # without vectors there is nothing to keep
+            refuse_other_vectors(connection, model)
 
     def settle(self) -> bool:
         """See the port: empties the write-ahead log, and clears the unused parts of pages."""
@@ -135,20 +120,6 @@ class SqliteStore(FileChecking, BackingUp, SqlStore):
             self._is_unsettled = False
             self.settle()
         self._connections.close()
-
-
-def _refuse_other_vectors(connection: Connection, given: tuple[str, int]) -> None:
-    """Refuse another model than the one that there are vectors of."""
-    values: dict[str, Any] = dict(connection.rows("SELECT name, value FROM meta"))
-    stored = (values.get("embedder"), values.get("dimension"))
-    if stored not in ((None, None), given) and _has_vectors(connection):
-        raise WrongEmbeddingModel(
-            f"{stored[0]} ({stored[1]} dimensions)", f"{given[0]} ({given[1]} dimensions)"
-        )
-
-
-def _has_vectors(connection: Connection) -> bool:
-    return bool(connection.row(HAS_VECTORS))
 
 
 def _log_emptied(connection: Connection) -> bool:

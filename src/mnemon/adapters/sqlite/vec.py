@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 # A zero vector has no direction: its distance is null, and its cosine counts as 0.
 _NEAREST = (
-    "SELECT item, vector, coalesce(vec_distance_cosine({stored}, {query}), 1.0) AS distance"
-    " FROM passages WHERE owner_id = ?1 AND vector IS NOT NULL ORDER BY distance LIMIT ?3"
+    "SELECT item, {vector}, coalesce(vec_distance_cosine({form}({vector}), {form}(?2)), 1.0)"
+    " AS distance FROM passages WHERE owner_id = ?1 AND {vector} IS NOT NULL"
+    " ORDER BY distance LIMIT ?3"
 )
 _NEAREST_OF = _NEAREST.replace(" ORDER BY", " AND item IN (SELECT value FROM carray(?4)) ORDER BY")
-_PLAIN = {"stored": "vec_int8(vector)", "query": "vec_int8(?2)"}
-_HIDDEN = {"stored": "widened(vector)", "query": "widened(?2)"}
+_PLAIN, _HIDDEN = "vec_int8", "widened"
 
 
 class VecTables(StoredVectors):
@@ -50,10 +50,12 @@ class VecTables(StoredVectors):
         form = _PLAIN if len(hidden) == self.dimension() else _HIDDEN
         values = (self._owner, hidden, most)
         if items is None:
-            rows = self._connection.rows(_NEAREST.format(**form), values)
+            nearest = _NEAREST.format(form=form, vector=self._vector)
+            rows = self._connection.rows(nearest, values)
         else:
             named = self._connection.many_numbers(items.tolist())
-            rows = self._connection.rows(_NEAREST_OF.format(**form), (*values, named))
+            nearest = _NEAREST_OF.format(form=form, vector=self._vector)
+            rows = self._connection.rows(nearest, (*values, named))
         beyond = rows[-1][2] if len(rows) == most else None
         return Near([row[0] for row in rows], [row[1] for row in rows], beyond)
 
@@ -84,7 +86,7 @@ class SqliteVecStore(SqliteStore):
         if owner.next_item <= self._in_memory or not isinstance(connection, Connection):
             return super()._search(connection, sealing, owner)
         connection.extend(self._library, {"widened": _widened})
-        tables = VecTables(connection, sealing, owner.number)
+        tables = VecTables(connection, sealing, owner.number, self._space(owner).column)
         return NearbySearch(self._index(owner, tables), tables)
 
 

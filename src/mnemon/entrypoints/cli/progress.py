@@ -13,6 +13,24 @@ if TYPE_CHECKING:
 
 
 @contextmanager
+def growing_progress(title: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar while the block runs, of work whose extent shows meanwhile.
+
+    Args:
+        title: What is being done.
+
+    Yields:
+        What to call with the number of steps done since the last call, and of all there are.
+    """
+    if not sys.stderr.isatty():
+        yield lambda _steps, _total: None
+        return
+    with _bar() as bar:
+        task = bar.add_task(title, total=None)
+        yield lambda steps, total: bar.update(task, advance=steps, total=total)
+
+
+@contextmanager
 def progress(title: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
     """Show a bar while the block runs.
 

@@ -42,6 +42,7 @@ COMMANDS: Final = {
     "key": Entry("key", "Back up, bring back or change the encryption keys."),
     "reset": Entry("reset", "Delete the store and its keys, and start afresh."),
     "verify": Entry("verify", "Look for damage in the store, and repair it."),
+    "reembed": Entry("reembed", "Make all vectors anew by another embedding model."),
     "decay": Entry("decay", "Store how strong memories are by now."),
     "cleanup": Entry("cleanup", "Let memories fade that are too weak."),
     "expire": Entry("expire", "Mark memories whose time is up."),
