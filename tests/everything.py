@@ -9,6 +9,7 @@ from mnemon.domain.recall import Scope
 from mnemon.domain.work import Mark, Progress, Work
 from mnemon.ports.api_keys import ApiKey, KeyRole
 from mnemon.ports.idempotency import Reply
+from mnemon.ports.moving import Movable
 from mnemon.ports.store import Snapshot, Store, Transaction
 from mnemon.ports.usage import Spent
 from mnemon.testing.builders import (
@@ -49,6 +50,19 @@ def do_everything(store: Store) -> None:
     store.idempotency.finish("alice", "k", Reply(200, b""))
     store.idempotency.begin("alice", "k", b"request", now=at(0))
     store.idempotency.abandon("alice", "l")
+    if isinstance(store, Movable):
+        _move(store)
+
+
+def _move(store: Movable) -> None:
+    for owner in ("alice", None):
+        with store.rows_of(owner) as batches:
+            rows = [(table, [*some]) for table, some in batches]
+        before = store.sums(owner)
+        store.take_rows(owner, rows)
+        assert store.sums(owner) == before
+    store.state("alice")
+    store.remove("nobody")
 
 
 def _work(store: Store, work: Work) -> None:

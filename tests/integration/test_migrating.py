@@ -31,6 +31,7 @@ from mnemon.errors import (
 )
 from mnemon.services.migrate import Migrated
 from mnemon.testing.clock import SettableClock
+from unit.cli.conftest import Program, WithoutModel
 
 OF_A_DATABASE = {"meta", "probe", "vectors_sent", "vectors_due", "sqlite_sequence"}
 """Tables that say of themselves how a database is, or follow from the others."""
@@ -419,3 +420,61 @@ def test_moving_from_asynchronous_code(plain: Places) -> None:
     )
     assert done.is_finished
     assert plain.rows("back") == plain.rows("file")
+
+
+# --- by the command -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def program(at: Places, monkeypatch: pytest.MonkeyPatch) -> Program:
+    monkeypatch.setenv("MNEMON_POSTGRES__SCHEMA", at.config.settings.postgres.schema)
+    return Program(WithoutModel(at.clock))
+
+
+def test_the_command_moves_compares_and_tells_of_a_difference(
+    at: Places, program: Program, postgres_url: str
+) -> None:
+    furnished(at)
+    to = ("migrate", "--to", at.urls["server"])
+    done = program(*to, "--store", at.urls["file"])
+    assert done.code == 0, done.err
+    assert "Copied 3 owners" in done.out
+    assert "Both hold the same." in done.out
+    told = program.json(*to, "--from", at.urls["file"], "--verify")
+    assert (told["is_same"], told["copied"]) == (True, 0)
+    assert [each["owner"] for each in told["compared"]] == ["alice", "bob", "carol", None]
+    for each in told["compared"]:
+        assert each["source"] == each["target"]
+        assert each["source"]["rows"] > 0 or each["owner"] is None
+    schema = sql.Identifier(at.config.settings.postgres.schema)
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(sql.SQL("UPDATE {}.events SET action = 'x'").format(schema))
+    found = program(*to, "--store", at.urls["file"], "--verify")
+    assert found.code == 16
+    assert "events" in found.out
+    assert program(*to, "--store", at.urls["file"]).code == 0
+
+
+def test_the_command_says_what_a_store_that_is_not_whole_lacks(
+    at: Places, program: Program
+) -> None:
+    furnished(at)
+    with pytest.raises(Stopped):
+        move(at, after(1, stop))
+    for command in ("stats", "verify"):
+        refused = program(command, "--store", at.urls["server"])
+        assert refused.code == 10
+        assert f"a part of {at.urls['file']} only" in refused.err
+        assert "`mnemon migrate --to …`" in refused.err
+
+
+def test_no_password_of_a_url_is_told(program: Program, at: Places) -> None:
+    furnished(at)
+    url = "postgresql://me:s3cret@localhost:1/nothing"
+    for arguments in (
+        ("--to", url, "--from", at.urls["file"]),
+        ("--to", at.urls["back"], "--from", url),
+    ):
+        refused = program("migrate", *arguments)
+        assert refused.code != 0
+        assert "s3cret" not in refused.out + refused.err

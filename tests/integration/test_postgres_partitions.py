@@ -15,6 +15,8 @@ from mnemon.adapters.postgres.schema import Making
 from mnemon.adapters.postgres.store import PostgresStore
 from mnemon.adapters.postgres.words import in_words
 from mnemon.adapters.sql.checks import CHECKS
+from mnemon.adapters.sql.copying import page
+from mnemon.adapters.sql.tables import TABLES
 from mnemon.testing.builders import DIMENSION
 from postgres import emptied, own
 
@@ -73,6 +75,12 @@ def test_every_statement_touches_one_part(store: PostgresStore, asked: list[Aske
         number = connection.owner("alice").number
     asked += [(check.find, (number,)) for check in CHECKS]
     asked += [(check.mend, (number,)) for check in CHECKS if check.mend]
+    with store.rows_of("alice") as batches:
+        for name, rows in batches:
+            table = TABLES.get(name)
+            if table is not None:
+                key = rows[0][: len(table.key)]
+                asked.append((page(table, is_first=False), (number, *key, 9)))
     words = [(in_words(statement), values) for statement, values in asked]
     explained = [each for each in words if _EXPLAINED.match(each[0])]
     assert len(explained) > 100

@@ -53,17 +53,18 @@ def given(connection: Connection, number: int | None) -> Iterator[tuple[str, lis
 
 def _pages(connection: Connection, table: Table, whose: tuple[int, ...]) -> Iterator[list[Row]]:
     """Give a table's rows in the order of their keys, which come first among the columns."""
-    rows = connection.rows(_page(table, is_first=True), (*whose, _ROWS_AT_ONCE))
+    rows = connection.rows(page(table, is_first=True), (*whose, _ROWS_AT_ONCE))
     while rows:
         yield rows
         if len(rows) < _ROWS_AT_ONCE:
             return
         last = rows[-1][: len(table.key)]
-        rows = connection.rows(_page(table, is_first=False), (*whose, *last, _ROWS_AT_ONCE))
+        rows = connection.rows(page(table, is_first=False), (*whose, *last, _ROWS_AT_ONCE))
 
 
 @cache
-def _page(table: Table, *, is_first: bool) -> str:
+def page(table: Table, *, is_first: bool) -> str:
+    """Return the statement that gives some rows of a table, after those up to a key."""
     key = ", ".join(table.key)
     conditions = ["owner_id = ?"] if table.is_owned else []
     if not is_first:
