@@ -157,7 +157,7 @@ class StoreUnavailable(MnemonError):
 
     def __init__(self, problem: str, waited_s: float = 0.0) -> None:
         """Say what is wrong and how long it was tried."""
-        tried = f" (tried for {waited_s:g} s)" if waited_s else ""
+        tried = f" (tried for {waited_s:.3g} s)" if waited_s else ""
         super().__init__(problem + tried)
         self.waited_s = waited_s
 

@@ -16,20 +16,27 @@ from mnemon.testing.embedders import HashingEmbedder, WordCounter
 PLAIN = "plain"
 
 
-def opened(store: Path | str, key: str, *, busy_timeout_s: float = 10.0) -> Mnemon:
+def opened(
+    store: Path | str, key: str, *, busy_timeout_s: float = 10.0, statement_timeout_s: float = 60.0
+) -> Mnemon:
     """Open a store.
 
     Args:
         store: The file, or the URL of a database.
         key: The file of the master key, or `PLAIN` for a store without encryption.
         busy_timeout_s: For how long to wait for others, or for a server.
+        statement_timeout_s: For how long a server may take for a statement.
     """
+    settings = {
+        "MNEMON_BUSY_TIMEOUT_S": str(busy_timeout_s),
+        "MNEMON_POSTGRES__STATEMENT_TIMEOUT_MS": str(round(statement_timeout_s * 1000)),
+    }
     return Mnemon.open(
         store,
         embedder=HashingEmbedder(),
         tokens=WordCounter(),
         cipher=ciphers(key),
-        config=load(None, {"MNEMON_BUSY_TIMEOUT_S": str(busy_timeout_s)}, {}),
+        config=load(None, settings, {}),
     )
 
 

@@ -61,7 +61,7 @@ class Raw(psycopg.Connection[Any]):
                     heard = monotonic()
                 elif monotonic() - heard >= patience_s:
                     self.close()
-                    raise psycopg.OperationalError(f"no answer for {patience_s:g} s")
+                    raise psycopg.OperationalError(f"no answer for {patience_s:.3g} s")
                 state = gen.send(ready)
         except StopIteration as end:
             result: RV = end.value

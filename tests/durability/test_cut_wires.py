@@ -1,0 +1,172 @@
+"""The wire to the server is cut at any message of a call, or goes silent: it is there or it is not.
+
+What was acknowledged is there; what was refused is there whole or not at all, and to say it again
+makes one of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from durability.checking import Tally
+from durability.ledger import Stored, everything
+from durability.opening import PLAIN, opened
+from mnemon import Message, Mnemon, OwnerMemory
+from mnemon.errors import StoreUnavailable
+from postgres import new_database
+from postgres_proxy import Cut, Proxy, proxy
+
+_SHARES = (0.0, 0.5, 1.0)
+
+
+@pytest.fixture
+def store(postgres_url: str) -> Iterator[str]:
+    with new_database(postgres_url) as url:
+        yield url
+
+
+@pytest.fixture
+def wire(store: str) -> Iterator[Proxy]:
+    with psycopg.connect(store) as database:
+        found = database.execute("SHOW unix_socket_directories").fetchone()
+    assert found is not None
+    with proxy(str(Path(found[0]) / ".s.PGSQL.5432")) as made:
+        yield made
+
+
+def through(wire: Proxy, store: str) -> str:
+    """Return the URL of a store behind a wire."""
+    with psycopg.connect(store) as database:
+        name, user = database.info.dbname, database.info.user
+    return f"postgresql://{user}@127.0.0.1:{wire.port}/{name}"
+
+
+def said(number: int) -> list[Message]:
+    return [
+        Message(
+            "Ann", f"Line {line} of call {number} is about boats", external_id=f"{number}.{line}"
+        )
+        for line in range(3)
+    ]
+
+
+CALLS: dict[str, Callable[[OwnerMemory, int], object]] = {
+    "remember": lambda own, n: own.remember(f"The boat of pier {n} is green", key=f"boat {n}"),
+    "log": lambda own, n: own.log(said(n), session="harbour"),
+}
+
+
+def written(memory: Mnemon) -> Stored:
+    return {owner: dict(records) for owner, records in everything(memory).items()}
+
+
+def refusal(call: Callable[[OwnerMemory, int], object], own: OwnerMemory, number: int) -> str:
+    """Make a call, and return why it was refused, if it was."""
+    try:
+        call(own, number)
+    except StoreUnavailable as error:
+        return str(error)
+    return ""
+
+
+def cut_everywhere(wire: Proxy, store: str, tally: Tally, name: str, step: int) -> None:
+    """Cut one call after the other, each some messages later, until one comes through."""
+    call = CALLS[name]
+    refused = 0
+    with opened(through(wire, store), PLAIN) as memory, opened(store, PLAIN) as beside:
+        own = memory.owner("alice")
+        call(own, 0)
+        wire.arm()
+        call(own, 1)
+        messages, size = wire.passed, len(written(beside)["alice"]) // 2
+        for number in range(2, 2 + len(_SHARES) * messages // step):
+            place, share = divmod((number - 2) * step, messages)[::-1]
+            before = written(beside)["alice"]
+            wire.arm(Cut(place + 1, _SHARES[share]))
+            problem = refusal(call, own, number)
+            wire.disarm()
+            after = written(beside)["alice"]
+            assert {id_: after.get(id_) for id_ in before} == before
+            assert len(after) - len(before) in ((0, size) if problem else (size,))
+            assert problem == "" or "PostgreSQL at 127.0.0.1" in problem
+            refused += bool(problem)
+            call(own, number)
+            again = written(beside)["alice"]
+            assert len(again) == len(before) + size
+            assert {id_: again[id_] for id_ in after} == after
+            tally.trials += 1
+        assert refused
+        assert beside.verify().findings == ()
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_whose_wire_is_cut_is_done_whole_or_not_at_all(
+    wire: Proxy, store: str, tally: Tally, name: str
+) -> None:
+    cut_everywhere(wire, store, tally, name, step=23)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_whose_wire_is_cut_at_any_message_is_done_whole_or_not_at_all(
+    wire: Proxy, store: str, tally: Tally, name: str
+) -> None:
+    cut_everywhere(wire, store, tally, name, step=1)
+
+
+def test_a_write_whose_answer_alone_is_lost_is_told_to_be_in_doubt(wire: Proxy, store: str) -> None:
+    with opened(through(wire, store), PLAIN) as memory:
+        own = memory.owner("alice")
+        for number in range(10):  # until statements are known to the server by their names
+            wire.arm()
+            CALLS["remember"](own, number)
+        in_doubt = {False: 0, True: 0}
+        messages = wire.passed
+        for number in range(10, 10 + messages):
+            wire.arm(Cut(messages + 10 - number, 1.0))  # from the last of its messages on
+            problem = refusal(CALLS["remember"], own, number)
+            wire.disarm()
+            if "is there whole or not at all" in problem:
+                in_doubt[f"boat {number}" in {each.key for each in own.list().memories}] += 1
+            elif problem:
+                break  # before the last statement of all
+        assert in_doubt[True]
+
+
+def test_a_wire_that_goes_silent_is_waited_for_only_so_long(wire: Proxy, store: str) -> None:
+    """At any message of a write: also of the first, on a connection that has stood idle."""
+    url = through(wire, store)
+    with opened(url, PLAIN, busy_timeout_s=0.2, statement_timeout_s=0.3) as memory:
+        own = memory.owner("alice")
+        own.remember("The boat is blue")
+        wire.arm()
+        own.remember("The pier is grey")
+        for after in (0, 1, wire.passed // 3, wire.passed // 2):
+            sail = f"The sail of boat {after} is red"
+            wire.arm(silent_after=after)
+            with pytest.raises(StoreUnavailable, match=r"127\.0\.0\.1.* no answer for 0\.[0-9]+ s"):
+                own.remember(sail)
+            wire.disarm()
+            assert own.recall("boat").memories
+            assert own.remember(sail).content == sail
+        assert len(own.list().memories) == 6
+        assert memory.verify().findings == ()
+
+
+def test_a_server_that_takes_connections_and_says_nothing_is_waited_for_only_so_long(
+    wire: Proxy, store: str
+) -> None:
+    url = through(wire, store)
+    with opened(url, PLAIN, busy_timeout_s=0.2) as memory:
+        wire.arm(silent_after=0)
+        with pytest.raises(StoreUnavailable, match=r"no answer for 0\.[0-9]+ s"):
+            memory.recall("boat", owner="alice")
+        with pytest.raises(StoreUnavailable, match="timeout expired"):
+            opened(url, PLAIN, busy_timeout_s=0.2)
+        wire.disarm()
+        assert memory.recall("boat", owner="alice").memories == ()
