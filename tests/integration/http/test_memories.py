@@ -51,7 +51,7 @@ def test_a_memory_takes_the_place_of_another(as_alice: TestClient) -> None:
 def test_everything_is_forgotten_only_where_that_is_said(as_alice: TestClient) -> None:
     for text in ("Likes tea", "Owns a cat"):
         as_alice.post("/v1/memories", json={"content": text})
-    assert as_alice.delete("/v1/memories").status_code == 400
+    assert as_alice.delete("/v1/memories").status_code == 422
     gone = as_alice.delete("/v1/memories", params={"confirm": "all"})
     assert len(gone.json()["memories"]) == 2
     assert as_alice.get("/v1/memories").json()["total"] == 0

@@ -63,6 +63,7 @@ class Serving:
         at_once: How many requests may be under way.
         threads: How many of them are worked on.
         requests_a_minute: Of each caller; 0: as many as they like.
+        wrong_keys_a_minute: Of one address, before it has to wait.
         drain_s: For how long to wait at the end for what is being learned.
     """
 
@@ -73,6 +74,7 @@ class Serving:
     at_once: int = 128
     threads: int = 16
     requests_a_minute: int = 0
+    wrong_keys_a_minute: int = 20
     drain_s: float = 10.0
 
 
@@ -99,7 +101,9 @@ def create_app(engine: Mnemon, serving: Serving, clock: Clock | None = None) -> 
     app.state.engine = engine
     app.state.clock = clock or SystemClock()
     app.state.metrics = Metrics()
-    app.state.doorkeeper = Doorkeeper(engine, serving.open_for, monotonic)
+    app.state.doorkeeper = Doorkeeper(
+        engine, serving.open_for, serving.wrong_keys_a_minute, monotonic
+    )
     app.state.rates = Rates(serving.requests_a_minute)
     problems.install(app)
     for module in ROUTERS:

@@ -11,6 +11,7 @@ from fastapi import Depends, Header, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from mnemon.engine import Mnemon
+from mnemon.entrypoints.http import wire
 from mnemon.entrypoints.http.problems import Problem
 from mnemon.errors import Forbidden
 from mnemon.owner import OwnerMemory
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 
 OWNER_HEADER = "X-Owner-Id"
 
-_FAILURES, _WITHIN_S = 20, 60.0
-"""So many wrong keys from one address, and it has to wait."""
+_WITHIN_S = 60.0
+"""For so long wrong keys of an address count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +69,13 @@ class Doorkeeper:
     Attributes:
         engine: Knows the keys.
         open_for: The owner for whom everybody may call without a key; None: nobody may.
+        wrong_keys: So many wrong keys of one address within a minute, and it has to wait.
         now_s: A clock that only goes forward, in seconds.
     """
 
     engine: Mnemon
     open_for: str | None
+    wrong_keys: int
     now_s: Callable[[], float]
     _failures: dict[str, deque[float]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -103,12 +106,12 @@ class Doorkeeper:
                 failures.popleft()
             if failures is not None and not failures:
                 del self._failures[address]
-            if failures and len(failures) >= _FAILURES:
+            if failures and len(failures) >= self.wrong_keys:
                 raise Problem(429, "too many wrong keys", {"Retry-After": str(int(_WITHIN_S))})
 
     def _note_failure(self, address: str) -> None:
         with self._lock:
-            self._failures.setdefault(address, deque(maxlen=_FAILURES)).append(self.now_s())
+            self._failures.setdefault(address, deque(maxlen=self.wrong_keys)).append(self.now_s())
 
 
 _bearer = HTTPBearer(auto_error=False, description="An API key: `mnemon api-key create`.")
@@ -142,7 +145,7 @@ Known = Annotated[Caller, Depends(known_caller)]
 Engine = Annotated[Mnemon, Depends(engine_of)]
 Time = Annotated[Clock, Depends(clock_of)]
 NamedOwner = Annotated[
-    str | None,
+    wire.Name | None,
     Header(
         alias=OWNER_HEADER,
         description="Whose memory, with a key that is not of one owner.",

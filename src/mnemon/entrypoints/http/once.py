@@ -10,8 +10,8 @@ from fastapi import Depends, Header, Request, Response
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 
+from mnemon.entrypoints.http import wire
 from mnemon.entrypoints.http.callers import Engine, Memory, Time
-from mnemon.policies import arguments
 from mnemon.ports.idempotency import Idempotency, Reply
 
 _DONE = range(200, 300)
@@ -53,7 +53,7 @@ async def begun(
     engine: Engine,
     clock: Time,
     key: Annotated[
-        str | None,
+        wire.Name | None,
         Header(
             alias="Idempotency-Key",
             description="The same request with the same key is done once, and answered alike, "
@@ -69,7 +69,6 @@ async def begun(
     """
     if key is None:
         return
-    arguments.name(key, "Idempotency-Key")
     asked = b"\n".join((request.method.encode(), request.url.path.encode(), await request.body()))
     idempotency = engine.idempotency
     reply = await run_in_threadpool(

@@ -13,8 +13,19 @@ from mnemon.domain.messages import Role
 _ID = "019f2b6e-58a0-7c3e-9d51-2f6f0c1b7a10"
 _AT = "2026-03-01T12:00:00Z"
 
+_NO_CONTROL = "[^\\x00-\\x1f\\x7f-\\x9f]"
+_NAME = rf"^{_NO_CONTROL}*[^\s\x00-\x1f\x7f-\x9f]{_NO_CONTROL}*$"
+
+Name = Annotated[str, Field(min_length=1, max_length=256, pattern=_NAME)]
+"""Of a session, a tag, a key, a speaker."""
+Text = Annotated[str, Field(min_length=1, pattern=r"\S")]
+Lasting = Annotated[
+    str, Field(pattern=r"^([1-9]\d{0,5}[dhm])?$", description="At most 365 days.", examples=["90d"])
+]
 Importance = Annotated[float, Field(ge=0, le=1, examples=[0.8])]
-Id = Annotated[str, Field(description="UUIDv7.", examples=[_ID])]
+Id = Annotated[
+    str, Field(description="UUIDv7.", examples=[_ID], json_schema_extra={"format": "uuid"})
+]
 Instant = Annotated[datetime, Field(examples=[_AT])]
 
 
@@ -72,27 +83,29 @@ class MemoryOut(Sent):
 class NewMemory(Given):
     """A memory to store."""
 
-    content: str = Field(description="1 to 8,000 characters.", examples=["Prefers metric units"])
+    content: Text = Field(max_length=8_000, examples=["Prefers metric units"])
     kind: str | None = Field(None, description="One of the profile's kinds; none: by its cues.")
     importance: Importance | None = Field(None, description="None: by its cues.")
-    key: str | None = Field(None, description="Unique among active memories.", examples=["units"])
-    tags: list[str] = Field(default_factory=list, examples=[["style"]])
-    expires_in: str = Field("", description="At most 365 days.", examples=["90d"])
+    key: Name | None = Field(None, description="Unique among active memories.", examples=["units"])
+    tags: list[Name] = Field(default_factory=list, max_length=64, examples=[["style"]])
+    expires_in: Lasting = ""
     expires_at: datetime | None = None
     happened_at: datetime | None = None
-    session: str | None = None
+    session: Name | None = None
     origin: Origin = Origin.USER
 
 
 class MemoryChange(Given):
     """What is to be changed of a memory; the rest stays."""
 
-    content: str | None = Field(None, description="Another one is a new version.")
+    content: Text | None = Field(
+        None, max_length=8_000, description="Another one is a new version."
+    )
     kind: str | None = None
     importance: Importance | None = None
-    key: str | None = None
-    tags: list[str] | None = None
-    expires_in: str = ""
+    key: Name | None = None
+    tags: list[Name] | None = Field(None, max_length=64)
+    expires_in: Lasting = ""
     expires_at: datetime | None = None
     happened_at: datetime | None = None
 
@@ -163,11 +176,11 @@ class StatisticsOut(Sent):
 class NewMessage(Given):
     """One turn of a conversation."""
 
-    content: str = Field(examples=["My name is Alice and I live in Oslo"])
-    speaker: str | None = Field(None, description="Their name, where there is one.")
+    content: Text = Field(max_length=1_000_000, examples=["My name is Alice and I live in Oslo"])
+    speaker: Name | None = Field(None, description="Their name, where there is one.")
     role: Role | None = Field(None, description="None: by the speaker's name, else the user.")
     at: datetime | None = Field(None, description="When it was said; none: now.")
-    external_id: str | None = Field(None, description="The same one is not logged twice.")
+    external_id: Name | None = Field(None, description="The same one is not logged twice.")
 
 
 class NewMessages(Given):
@@ -199,9 +212,9 @@ class MessagesOut(Sent):
 class Exchange(Given):
     """What the user said, and the reply."""
 
-    user: str = Field(examples=["My name is Alice and I live in Oslo"])
+    user: Text = Field(max_length=1_000_000, examples=["My name is Alice and I live in Oslo"])
     assistant: str | None = Field(None, examples=["Nice to meet you!"])
-    session: str = "default"
+    session: Name = "default"
     at: datetime | None = None
     action: str = Field("", description="IGNORE: logged, and never learned from.")
     cut: bool = Field(False, description="Whether the reply broke off.")
@@ -224,12 +237,12 @@ Mode = Literal["hybrid", "vector", "keyword"]
 class Query(Given):
     """What is asked."""
 
-    query: str = Field(examples=["Which units should I use?"])
+    query: Text = Field(examples=["Which units should I use?"])
     token_budget: int = Field(2000, ge=0)
     top_k: int | None = Field(None, ge=1, description="Over 100 is cut to 100.")
     kinds: list[str] | None = None
-    session: str | None = None
-    tags: list[str] | None = None
+    session: Name | None = None
+    tags: list[Name] | None = Field(None, max_length=64)
     since: datetime | None = None
     until: datetime | None = None
     as_of: datetime | None = Field(None, description="What was known then.")
@@ -306,12 +319,12 @@ class ContextOut(Sent):
 class NewText(Given):
     """A long text to take in."""
 
-    text: str
+    text: Text = Field(max_length=1_000_000)
     kind: str | None = None
-    session: str | None = None
+    session: Name | None = None
     origin: Origin = Origin.DOCUMENT
-    source: str | None = None
-    tags: list[str] = Field(default_factory=list)
+    source: Name | None = None
+    tags: list[Name] = Field(default_factory=list, max_length=64)
     happened_at: datetime | None = None
 
 
@@ -358,7 +371,7 @@ class BaseMemoryOut(Sent):
 class NewBaseMemory(Given):
     """What the base memory is to say."""
 
-    content: str = Field(description="1 to 20,000 characters.")
+    content: Text = Field(max_length=20_000)
 
 
 class SessionOut(Sent):

@@ -7,22 +7,22 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Query
 
 from mnemon.domain.memories import Memory as StoredMemory
+from mnemon.domain.memories import State
 from mnemon.entrypoints.http import wire
 from mnemon.entrypoints.http.callers import Admin, Engine, Memory
 from mnemon.entrypoints.http.once import Once, OnceRoute
-from mnemon.entrypoints.http.problems import Problem
 
 router = APIRouter(prefix="/v1/memories", tags=["memories"], route_class=OnceRoute)
 
-_Id = Annotated[str, Path(description="The memory's id.")]
+_Id = Annotated[str, Path(description="The memory's id.", json_schema_extra={"format": "uuid"})]
 
 
 @router.get("")
 def list_memories(  # noqa: PLR0913, PLR0917 - what can be asked, each by its name
     memory: Memory,
     kind: str | None = None,
-    state: Annotated[str | None, Query(description="`all`: every state; none: active")] = None,
-    tags: Annotated[list[str] | None, Query()] = None,
+    state: Annotated[State | Literal["all"] | None, Query(description="None: active.")] = None,
+    tags: Annotated[list[wire.Name] | None, Query()] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
     cursor: Annotated[str | None, Query(description="Of the page before.")] = None,
     offset: Annotated[int, Query(ge=0)] = 0,
@@ -44,7 +44,7 @@ def create_memory(memory: Memory, given: wire.NewMemory) -> wire.MemoryOut:
 @router.get("/search")
 def search_memories(
     memory: Memory,
-    q: Annotated[str, Query(description="Any text.")],
+    q: Annotated[wire.Text, Query()],
     limit: Annotated[int | None, Query(ge=1, le=100)] = None,
     mode: wire.Mode = "hybrid",
 ) -> wire.RecallOut:
@@ -67,11 +67,10 @@ def decay(_: Admin, engine: Engine) -> wire.Changed:
 
 @router.delete("")
 def forget_all(
-    memory: Memory, confirm: Annotated[Literal["all"] | None, Query()] = None
+    memory: Memory, confirm: Annotated[Literal["all"], Query(description="That all is meant.")]
 ) -> wire.ForgottenOut:
     """Forget every memory of the owner. `restore` undoes each."""
-    if confirm != "all":
-        raise Problem(400, "this forgets everything: say so by ?confirm=all")
+    del confirm
     memories: list[str] = []
     messages: set[str] = set()
     while page := memory.list(limit=1000).memories:

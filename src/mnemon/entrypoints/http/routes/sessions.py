@@ -13,7 +13,7 @@ from mnemon.entrypoints.http.once import Once, OnceRoute
 
 router = APIRouter(prefix="/v1/sessions", tags=["sessions"], route_class=OnceRoute)
 
-_Id = Annotated[str, Path(description="The conversation's name.")]
+_Id = Annotated[wire.Name, Path(description="The conversation's name.")]
 
 
 @router.get("")

@@ -1,0 +1,90 @@
+"""Every route does what the OpenAPI document says, whatever is sent to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any, cast
+
+import pytest
+import schemathesis
+from fastapi import FastAPI
+from hypothesis import HealthCheck, given, settings
+from schemathesis.specs.openapi.checks import positive_data_acceptance
+from schemathesis.specs.openapi.schemas import OpenApiSchema
+
+from mnemon import Mnemon
+from mnemon.entrypoints.http.app import Serving, create_app
+from mnemon.testing.clock import SettableClock
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+
+_FEW, _MANY = 8, 300
+"""Requests for each route: in each run of the tests, and in the long one."""
+
+_EXCLUDED = [positive_data_acceptance]
+"""The document can't say everything: the kinds of an owner's profile, that a text is empty where
+only invisible letters are in it, that two arguments exclude each other."""
+
+_HOST = {"Host": "localhost"}
+
+
+@schemathesis.serializer("application/x-ndjson")
+def as_lines(_: object, value: object) -> bytes:
+    return value if isinstance(value, bytes) else str(value).encode("utf-8", "replace")
+
+
+def _document() -> dict[str, Any]:
+    return create_app(cast("Mnemon", None), Serving()).openapi()
+
+
+_ROUTES = [
+    (method.upper(), path) for path, methods in _document()["paths"].items() for method in methods
+]
+
+
+@pytest.fixture(scope="module")
+def app() -> Iterator[FastAPI]:
+    clock = SettableClock(datetime(2026, 3, 1, 12, 0, tzinfo=UTC))
+    with Mnemon.open(
+        ":memory:", embedder=HashingEmbedder(), clock=clock, tokens=WordCounter()
+    ) as engine:
+        yield create_app(engine, Serving(wrong_keys_a_minute=1_000_000), clock)
+
+
+@pytest.fixture(scope="module")
+def key(app: FastAPI) -> str:
+    engine: Mnemon = app.state.engine
+    return engine.create_api_key("admin", role="admin").secret
+
+
+@pytest.fixture(scope="module")
+def documented(app: FastAPI) -> OpenApiSchema:
+    return schemathesis.openapi.from_asgi("/openapi.json", app, headers=_HOST)
+
+
+def _send(documented: OpenApiSchema, key: str, route: tuple[str, str], count: int) -> None:
+    method, path = route
+    # Each route has an owner of its own, whom others neither erase nor forget.
+    headers = {**_HOST, "Authorization": f"Bearer {key}", "X-Owner-Id": f"{method} {path}"}
+
+    @settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(case=documented[path][method].as_strategy())
+    def send(case: Any) -> None:
+        case.call_and_validate(headers=headers, excluded_checks=_EXCLUDED)
+
+    send()
+
+
+@pytest.mark.parametrize("route", _ROUTES, ids=" ".join)
+def test_every_answer_is_as_documented(
+    documented: OpenApiSchema, key: str, route: tuple[str, str]
+) -> None:
+    _send(documented, key, route, _FEW)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("route", _ROUTES, ids=" ".join)
+def test_every_answer_is_as_documented_many_times(
+    documented: OpenApiSchema, key: str, route: tuple[str, str]
+) -> None:
+    _send(documented, key, route, _MANY)
