@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import psycopg
 import pytest
+from numpy.typing import NDArray
 from psycopg import sql
 
 from integration.apart import filled, mount_tmpfs, run_apart
@@ -26,10 +28,12 @@ from mnemon.errors import (
     OwnerErased,
     StoreDamaged,
     StoreUnavailable,
+    WrongEmbeddingModel,
 )
 from mnemon.ports.backups import Restored
+from mnemon.ports.embedder import TextRole
 from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
 from postgres import schemas_like
 from unit.cli.conftest import Program, WithoutModel
 
@@ -110,6 +114,46 @@ def test_a_backup_of_either_database_comes_back_in_either(
     with at.opened(to) as memory:
         assert memory.verify().findings == ()
         memory.remember("And more", owner="alice")
+
+
+@pytest.mark.parametrize("to", ["server", "back"])
+def test_a_backup_made_while_vectors_are_made_anew_goes_on_with_that(
+    at: Places, tmp_path: Path, to: str
+) -> None:
+    backup = tmp_path / "copy.db"
+    furnished(at, "server")
+
+    def reembed(name: str, embedder: HashingEmbedder) -> None:
+        url = at.urls[name]
+        Mnemon.reembed(url, embedder=embedder, config=at.config, cipher=at.ciphers)
+
+    class BackingUp(HashingEmbedder):
+        """Backs the store up while it is asked."""
+
+        def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
+            with at.opened("server") as memory:
+                memory.backup(backup, overwrite=True)
+            return super().embed(texts, role=role)
+
+    reembed("server", BackingUp(64))
+    restored(at, backup, to, force=True, keys_of="server")
+    with at.opened(to) as memory:  # of the model of before
+        assert memory.recall("gnome", owner="alice").memories
+    reembed(to, HashingEmbedder(64))
+    with pytest.raises(WrongEmbeddingModel):
+        at.opened(to)
+    with Mnemon.open(
+        at.urls[to],
+        embedder=HashingEmbedder(64),
+        tokens=WordCounter(),
+        config=at.config,
+        cipher=at.ciphers,
+    ) as memory:
+        assert memory.verify().findings == ()
+        memory.backup(backup, overwrite=True)
+    rows = at.rows(to)
+    restored(at, backup, to, force=True)
+    assert without_generations(at.rows(to)) == without_generations(rows)
 
 
 def test_the_schema_of_before_is_kept_and_who_has_the_store_open_sees_the_new_one(

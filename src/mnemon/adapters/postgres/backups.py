@@ -31,7 +31,7 @@ from mnemon.errors import Conflict, KeyUnavailable, StoreDamaged
 from mnemon.ports.backups import Restored
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from mnemon.adapters.postgres.connections import Connections
     from mnemon.adapters.postgres.places import Place
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from mnemon.ports.cipher import Cipher, Ciphers
     from mnemon.ports.moving import Batches
 
-_DESCRIBED = ("embedder", "dimension", "analyser")
-"""Facts that are the same wherever a store is."""
+_OF_ITSELF = frozenset({"schema", "vector", "cipher", "store_id", "key_check", "migration", "hold"})
+"""Facts that say how a store stands where it is, or what is being done with it there."""
 
 _NEWER = (
     # What other processes know of an owner from before must not be taken for what is there now.
@@ -72,12 +72,7 @@ class BackingUp:
             prepare(part, ciphers=_Same(self._cipher), analyser=analyser, busy_timeout_s=0)
             with closing(FileConnection(part, 0)) as copy:
                 copy.begin_writing(0)
-                dimension = facts.get("dimension")
-                described = {
-                    "embedder": facts.get("embedder"),
-                    "dimension": None if dimension is None else int(dimension),
-                }
-                keep_facts(copy, described)
+                keep_facts(copy, _described(facts))
                 for (name,) in reader.rows(NAMES):
                     reader.see(owner_number(name))
                     keep_owned(copy, name, _told(given(reader, owner_number(name)), told))
@@ -190,7 +185,7 @@ def _fill(connection: Connection, part: Path, busy_timeout_s: float, *, renewed:
     """Copy all rows of a file into a schema that has none."""
     with closing(FileConnection(part, busy_timeout_s)) as copy:
         facts: dict[str, Any] = dict(copy.rows("SELECT name, value FROM meta"))
-        keep_facts(connection, {n: str(facts[n]) for n in _DESCRIBED if n in facts})
+        keep_facts(connection, _described(facts))
         for name, number in copy.rows("SELECT name, owner_id FROM owners ORDER BY name"):
             connection.see(owner_number(name))
             keep_owned(connection, name, given(copy, number))
@@ -223,6 +218,11 @@ def _free_name(raw: Raw, name: str) -> str:
 
 def _search(raw: Raw, schema: str) -> None:
     raw.execute(sql.SQL("SET LOCAL search_path = {}, public").format(sql.Identifier(schema)))
+
+
+def _described(facts: Mapping[str, Any]) -> dict[str, str]:
+    """Return the facts that are the same wherever a store is."""
+    return {name: str(value) for name, value in facts.items() if name not in _OF_ITSELF}
 
 
 def _told(batches: Batches, told: Advance) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
