@@ -56,6 +56,7 @@ class Places:
     """Which schema of the server stands for which file; they are emptied and used again."""
 
     of: dict[str, str] = field(default_factory=dict)
+    opened: list[Store] = field(default_factory=list)
 
     def open(self, url: str, settings: Settings, ciphers: Ciphers | None = None) -> Store:
         """Open the store that stands for a file, or for one in memory, of that name."""
@@ -64,7 +65,9 @@ class Places:
         if name not in self.of:
             self.of[name] = self._new(ciphers)
         own = replace(settings.postgres, schema=self.of[name], key_ring="file")
-        return open_store(on_server(), replace(settings, postgres=own), ciphers)
+        store = open_store(on_server(), replace(settings, postgres=own), ciphers)
+        self.opened.append(store)
+        return store
 
     def _new(self, ciphers: Ciphers) -> str:
         """Return a schema with an empty store in it, which has a cipher of these."""
@@ -80,10 +83,13 @@ class Places:
 
     @contextmanager
     def lent(self) -> Iterator[None]:
-        """Give back at the end what was taken within."""
-        before = dict(self.of)
+        """Give back at the end what was taken within, and close what is still open."""
+        before, opened = dict(self.of), len(self.opened)
         yield
         self.of = before
+        for store in self.opened[opened:]:
+            store.close()
+        del self.opened[opened:]
 
 
 PLACES = Places()
