@@ -108,6 +108,23 @@ def remade(url: str, schema: str, cipher: Cipher) -> None:
             )
 
 
+def rows_of(url: str, schema: str, owner: int) -> dict[str, list[str]]:
+    """Return all rows of the owner of a number, as texts, by table."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        return {
+            table: sorted(
+                row
+                for (row,) in connection.execute(
+                    sql.SQL("SELECT t::text FROM {} AS t WHERE owner_id = %s").format(
+                        sql.Identifier(schema, table)
+                    ),
+                    (owner,),
+                )
+            )
+            for table in BOUND
+        }
+
+
 def dropped(url: str, schema: str) -> None:
     """Remove a store with its tables, and its keys."""
     with psycopg.connect(url, autocommit=True) as connection:

@@ -5,18 +5,18 @@ it gives here, to the letter, errors included. And what the other owner has, dow
 the file, must be the same afterwards.
 
 Nor may the time that a call takes tell anything. Time is not measured here; the work is compared:
-the statements that run and the steps each takes in SQLite's machine, the texts that are embedded,
-and, for the store in memory, the functions called. As all keys begin with the owner, the rows of
-another are not even read past. Not covered: that somebody is at work at all (a lock is waited
-for, memory is short), and the process's cache of word stems, where a hit is about a microsecond
-faster than a miss.
+the statements that run and the steps each takes in SQLite's machine (of PostgreSQL's the rows that
+each gives), the texts that are embedded, and, for the store in memory, the functions called. As
+all keys begin with the owner, the rows of another are not even read past. Not covered: that
+somebody is at work at all (a lock is waited for, memory is short), and the process's cache of word
+stems, where a hit is about a microsecond faster than a miss.
 """
 
 from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -24,6 +24,7 @@ from itertools import product
 from pathlib import Path
 from threading import current_thread, main_thread
 from types import FrameType
+from typing import Any, ClassVar
 
 import apsw
 import numpy as np
@@ -37,6 +38,10 @@ from mnemon.adapters.crypto.plain import PlainCipher
 from mnemon.adapters.crypto.ring import KeyRing
 from mnemon.adapters.crypto.xchacha import KeyRingCiphers
 from mnemon.adapters.inmemory.store import InMemoryStore
+from mnemon.adapters.postgres import connections
+from mnemon.adapters.postgres.connections import Connection
+from mnemon.adapters.postgres.schema import owner_number
+from mnemon.config import load
 from mnemon.domain import work as waiting
 from mnemon.errors import NotFound
 from mnemon.ports.store import Store
@@ -55,9 +60,16 @@ from mnemon.testing.trespass import (
     ids_of,
     outcome,
 )
+from postgres import dropped, on_server, own, rows_of
 
 WORD, OWN_WORD = "zufibolema", "kovadirune"
-KINDS = ("encrypted", "plain", "inmemory")
+KINDS = (
+    "encrypted",
+    "plain",
+    "inmemory",
+    "postgres",
+    pytest.param("encrypted postgres", marks=pytest.mark.soak),
+)
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
 
 
@@ -108,6 +120,11 @@ class Work:
                 sys.setprofile(None)
             self.is_watched = False
 
+    def note(self, statement: str, rows: int) -> None:
+        """Note a statement and how many rows it gave, if it is the call's."""
+        if self.is_watched and current_thread() is main_thread():
+            self.done.append((statement, rows))
+
     def _note_statement(self, event: dict[str, object]) -> None:
         status = event["stmt_status"]
         is_of_the_call = self.is_watched and current_thread() is main_thread()
@@ -122,12 +139,32 @@ class Work:
             self.done.append((name, frame.f_code.co_qualname))
 
 
+class Noted(Connection):
+    """A connection to PostgreSQL whose statements are noted."""
+
+    __slots__ = ()
+    works: ClassVar[list[Work]] = []
+
+    def _execute(self, statement: str, values: Sequence[Any]) -> Any:
+        cursor = super()._execute(statement, values)
+        for work in self.works:
+            work.note(statement, cursor.rowcount)
+        return cursor
+
+    def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+        given = list(rows)
+        for work in self.works:
+            work.note(statement, len(given))
+        super().run_many(statement, given)
+
+
 @dataclass(frozen=True, slots=True)
 class World:
-    """A store in a folder of its own."""
+    """A store in a folder, or a schema, of its own."""
 
     memory: Mnemon
     work: Work
+    schema: str | None = None
 
     def answer(
         self, door: str, call: Call, owner: str, known: frozenset[str], *, functions: bool
@@ -143,6 +180,8 @@ class World:
         store = self.memory._parts.store
         if isinstance(store, InMemoryStore):
             return repr(store._states.get(owner))
+        if self.schema:
+            return rows_of(on_server(), self.schema, owner_number(owner))
         with closing(apsw.Connection(str(self.work.folder / "memory.db"))) as file:
             found = file.execute("SELECT * FROM owners WHERE name = ?", (owner,)).fetchall()
             tables = file.execute("SELECT name FROM sqlite_schema WHERE sql LIKE '%owner_id INT%'")
@@ -182,27 +221,37 @@ class Worlds:
 
 
 def opened(kind: str, folder: Path, day: int = 2) -> World:
-    keys = folder / "keys"
-    ring = KeyRing(keys / "key.ring", KeyFile(keys / "key"))
-    work = Work(folder, STEPS[:-1] if kind == "encrypted" else STEPS)
+    work = Work(folder, STEPS[:-1] if kind.startswith("encrypted") else STEPS)
+    schema = own(folder.name) if kind.endswith("postgres") else None
+    url: str | Path = ":memory:" if kind == "inmemory" else folder / "memory.db"
+    if schema:
+        dropped(on_server(), schema)
+        Noted.works.append(work)
+        url = on_server()
     apsw.connection_hooks.append(work.watch)
     memory = Mnemon.open(
-        ":memory:" if kind == "inmemory" else folder / "memory.db",
+        url,
         embedder=work.embed,
         tokens=WordCounter(),
         clock=SettableClock(datetime(2026, 3, day, tzinfo=UTC)),
-        cipher=KeyRingCiphers(ring) if kind == "encrypted" else PlainCipher(),
+        cipher=ciphers(folder / "keys") if kind.startswith("encrypted") else PlainCipher(),
+        config=load(env={}, overrides={"postgres.schema": schema} if schema else {}),
     )
-    return World(memory, work)
+    return World(memory, work, schema)
+
+
+def ciphers(keys: Path) -> KeyRingCiphers:
+    return KeyRingCiphers(KeyRing(keys / "key.ring", KeyFile(keys / "key")))
 
 
 @pytest.fixture(scope="module", params=KINDS)
 def worlds(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Worlds]:
-    first, second = (
-        opened(request.param, tmp_path_factory.mktemp(request.param)) for _ in range(2)
-    )
+    patch = pytest.MonkeyPatch()
+    patch.setattr(connections, "Connection", Noted)
+    name = request.param.replace(" ", "_")
+    first, second = (opened(request.param, tmp_path_factory.mktemp(name)) for _ in range(2))
     # A day before: what comes of it is older than all that is made in the two.
     third = opened("inmemory", tmp_path_factory.mktemp("third"), day=1)
     own = furnish(third.memory.owner("bob"), OWN_WORD)
@@ -211,9 +260,13 @@ def worlds(
         worlds = Worlds(first, second, alice, own, ids_of(alice, own))
         worlds.arrive("who comes first")  # and has the model found out and the file opened
         for world in (first, second):
-            world.memory.recall("something", owner="who comes first")
+            with world.work.watched(functions=False) as done:
+                world.memory.recall("something", owner="who comes first")
+            assert len(done) > 1 or request.param == "inmemory"
         yield worlds
     apsw.connection_hooks.clear()
+    Noted.works.clear()
+    patch.undo()
 
 
 def test_every_method_is_in_the_table_of_doors_or_of_the_operators() -> None:

@@ -41,6 +41,7 @@ PATTERNS: Final = (
     "a\0b",
     "",
     "null",
+    "_%" * 3_000,
 )
 """What a careless query would take for more than a name."""
 
