@@ -241,9 +241,9 @@ class OwnerDoors:
             without=without,
         )
 
-    def get(self: _Owners, id: str, *, owner: str) -> Memory:
+    def get(self: _Owners, id: str | None = None, *, owner: str, key: str | None = None) -> Memory:
         """See `OwnerMemory.get`."""
-        return self.owner(owner).get(id)
+        return self.owner(owner).get(id, key=key)
 
     def message(self: _Owners, id: str, *, owner: str) -> Message:
         """See `OwnerMemory.message`."""
@@ -339,9 +339,11 @@ class OwnerDoors:
         """See `OwnerMemory.reject`."""
         return self.owner(owner).reject(id)
 
-    def history(self: _Owners, id: str, *, owner: str) -> History:
+    def history(
+        self: _Owners, id: str | None = None, *, owner: str, key: str | None = None
+    ) -> History:
         """See `OwnerMemory.history`."""
-        return self.owner(owner).history(id)
+        return self.owner(owner).history(id, key=key)
 
     def profile(self: _Owners, *, owner: str) -> str:
         """See `OwnerMemory.profile`."""

@@ -390,14 +390,16 @@ class OwnerMemory(Shorthands):
             self.owner_id, request, touch=touch, state=state, without=frozenset(without)
         )
 
-    def get(self, id: str) -> Memory:
-        """Return a memory, in any state; a forgotten one without its words, until it is restored.
+    def get(self, id: str | None = None, *, key: str | None = None) -> Memory:
+        """Return a memory, by id in any state, or the active one of a key.
+
+        A forgotten one is without its words, until it is restored.
 
         Raises:
-            InvalidInput: That is no id.
-            NotFound: There is none with it.
+            InvalidInput: That is no id, or not just one of `id` and `key` is given.
+            NotFound: There is none of that id or key.
         """
-        return self._services.inspecting.get(self.owner_id, id)
+        return self._services.inspecting.get(self.owner_id, id, key)
 
     def message(self, id: str) -> Message:
         """Return a message.
@@ -553,13 +555,16 @@ class OwnerMemory(Shorthands):
         """
         return self._services.reviewing.reject(self.owner_id, id)
 
-    def history(self, id: str) -> History:
-        """Return versions and events of a memory, oldest first; a forgotten one's without words.
+    def history(self, id: str | None = None, *, key: str | None = None) -> History:
+        """Return versions and events of a memory, by id or key, oldest first.
+
+        A forgotten one's are without words.
 
         Raises:
-            NotFound: There is no such memory.
+            InvalidInput: That is no id, or not just one of `id` and `key` is given.
+            NotFound: There is no memory of that id, or no active one of that key.
         """
-        return self._services.inspecting.history(self.owner_id, id)
+        return self._services.inspecting.history(self.owner_id, id, key)
 
     def profile(self) -> str:
         """Return the name of the owner's profile."""

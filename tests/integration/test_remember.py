@@ -220,3 +220,18 @@ def test_statistics_count_what_is_there(alice: OwnerMemory) -> None:
     assert stats.avg_importance == pytest.approx(0.3)
     assert stats.by_kind == {"fact": 1, "event": 1}
     assert stats.by_state == {"active": 2, "forgotten": 1}
+
+
+def test_a_memory_and_its_history_are_found_by_its_key(memory: Mnemon) -> None:
+    alice = memory.owner("alice")
+    first = alice.remember("Prefers metric units", key="units")
+    alice.remember("Prefers imperial units", key="units")
+    assert alice.get(key="units").id == first.id
+    assert memory.history(key="units", owner="alice") == alice.history(first.id)
+    with pytest.raises(NotFound):
+        memory.get(key="units", owner="bob")
+    alice.forget(key="units")
+    with pytest.raises(NotFound):
+        alice.history(key="units")
+    with pytest.raises(InvalidInput):
+        alice.get(first.id, key="units")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from mnemon.domain.messages import Message, Session
     from mnemon.domain.owners import Statistics
+    from mnemon.ports.store import Snapshot
     from mnemon.services.access import Access
 
 MAX_PAGE = 1_000
@@ -47,19 +48,18 @@ class Inspecting:
         """Use this."""
         self._access = access
 
-    def get(self, owner_id: str, id: str) -> Memory:
-        """Return a memory in any state, with its strength as of now; a forgotten one wordless.
+    def get(self, owner_id: str, id: str | None, key: str | None = None) -> Memory:
+        """Return a memory in any state, or the active one of a key, with its strength as of now.
+
+        A forgotten one is wordless.
 
         Raises:
-            InvalidInput: That is no id.
+            InvalidInput: That is no id, or not just one of `id` and `key` is given.
             NotFound: The owner has no memory with it.
         """
-        id_ = ids.parse(id)
         with self._access.store.read(owner_id) as snapshot:
-            found = snapshot.memories([id_])
-        if not found:
-            raise NotFound("memory", id_)
-        return self._aged(owner_id, shown(found))[0]
+            found = _named(snapshot, id, key)
+        return self._aged(owner_id, shown([found]))[0]
 
     def summaries(self, owner_id: str) -> tuple[Memory, ...]:
         """Return the active memories that stand for others or for messages, oldest first."""
@@ -154,20 +154,19 @@ class Inspecting:
         with self._access.store.read(owner_id) as snapshot:
             return tuple(snapshot.sessions())
 
-    def history(self, owner_id: str, id: str) -> History:
+    def history(self, owner_id: str, id: str | None, key: str | None = None) -> History:
         """Return versions and events of a memory, oldest first; of a forgotten one without words.
 
         Raises:
-            InvalidInput: That is no id.
-            NotFound: The owner has no memory with it.
+            InvalidInput: That is no id, or not just one of `id` and `key` is given.
+            NotFound: The owner has no memory of that id, or no active one of that key.
         """
-        id_ = ids.parse(id)
         with self._access.store.read(owner_id) as snapshot:
-            found = snapshot.history(id_)
-            is_forgotten = any(each.state is State.FORGOTTEN for each in snapshot.memories([id_]))
+            memory = _named(snapshot, id, key)
+            found = snapshot.history(memory.id)
         if found is None:
-            raise NotFound("memory", id_)
-        return _untold(found) if is_forgotten else found
+            raise NotFound("memory", memory.id)
+        return _untold(found) if memory.state is State.FORGOTTEN else found
 
     def profiles(self) -> tuple[ProfileInfo, ...]:
         """Return all profiles, the default one first."""
@@ -200,6 +199,22 @@ class Inspecting:
     def _aged(self, owner_id: str, memories: Sequence[Memory]) -> list[Memory]:
         """Return memories with their strength as of now."""
         return aged(self._access.profile(owner_id), memories, self._access.clock.now())
+
+
+def _named(snapshot: Snapshot, id: str | None, key: str | None) -> Memory:
+    """Return the memory of an id, in any state, or the active one of a key."""
+    if (id is None) == (key is None):
+        raise InvalidInput("id", "give either an id or a key")
+    if key is not None:
+        keyed = snapshot.by_key(screened_name(key, "key"))
+        if keyed is None:
+            raise NotFound("key", key)
+        return keyed
+    id_ = ids.parse(str(id))
+    found = snapshot.memories([id_])
+    if not found:
+        raise NotFound("memory", id_)
+    return found[0]
 
 
 def _stands_for_others(memory: Memory) -> bool:

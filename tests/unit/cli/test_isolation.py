@@ -106,7 +106,7 @@ def calls(own: Things, other: Things) -> dict[str, list[tuple[str, ...]]]:
         "restore": [(id_,) for id_ in ids(other)],
         "review": [(), ("--json",), *((id_, "--approve") for id_ in ids(other))],
         "supersede": [*((id_, mine) for id_ in ids(other)), *((mine, id_) for id_ in ids(other))],
-        "history": [(id_,) for id_ in ids(other)],
+        "history": [*((id_,) for id_ in ids(other)), ("--key", key), ("--key", "%")],
         "stats": [(), ("--json",)],
         "import": [("jsonl", "lines.jsonl")],
         "export": [()],

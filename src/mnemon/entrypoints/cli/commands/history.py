@@ -15,15 +15,19 @@ if TYPE_CHECKING:
 
 EXAMPLE = """
 mnemon history 01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11
+mnemon history --key units
 """
 
 
 @command("history", example=EXAMPLE)
-@click.argument("id")
-def run(call: Call, id: str) -> None:
+@click.argument("id", required=False)
+@click.option("--key", help="The memory of this name, instead of an id.")
+def run(call: Call, id: str | None, key: str | None) -> None:
     """Show the versions of the memory ID, and what was done to it by whom."""
+    if (id is None) == (key is None):
+        raise click.UsageError("Give either an id or --key.")
     with call.memory() as memory:
-        history = memory.history(id)
+        history = memory.history(id, key=key)
     if call.as_json:
         print_json(history)
         return
