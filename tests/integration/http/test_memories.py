@@ -12,6 +12,8 @@ def test_a_memory_is_stored_found_changed_forgotten_and_restored(as_alice: TestC
     assert made.status_code == 201
     id_ = made.json()["id"]
     assert made.json()["owner_id"] == "alice"
+    assert as_alice.get("/v1/memories/keyed", params={"key": "units"}).json()["id"] == id_
+    assert as_alice.get("/v1/memories/keyed", params={"key": "unit%"}).status_code == 404
     found = as_alice.get("/v1/memories/search", params={"q": "metric units"}).json()
     assert [each["id"] for each in found["memories"]] == [id_]
     changed = as_alice.patch(f"/v1/memories/{id_}", json={"content": "Prefers imperial units"})

@@ -52,6 +52,14 @@ def search_memories(
     return wire.RecallOut.model_validate(memory.recall(q, top_k=limit, mode=mode))
 
 
+@router.get("/keyed")
+def keyed_memory(
+    memory: Memory, key: Annotated[str, Query(description="Its name.", examples=["units"])]
+) -> wire.MemoryOut:
+    """Return the active memory of a key."""
+    return wire.MemoryOut.model_validate(memory.get(key=key))
+
+
 @router.get("/stats")
 def statistics(memory: Memory) -> wire.StatisticsOut:
     """Say how much is stored."""
