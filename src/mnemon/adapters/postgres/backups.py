@@ -152,7 +152,7 @@ def restore(
         made = make(raw, new, _Same(cipher), analyser, making or Making())
         if made is None:
             raise Conflict(f"there is a store already: {place.name}, schema {schema}")
-        _fill(_adapted(raw, new, made[0]), part, timeout_s, renewed=there)
+        _fill(_adapted(raw, new, made.form), part, timeout_s, renewed=there)
         kept = _swap(raw, place, schema) if there else None
     remembers = tombstones is not None and replaced is not None
     name = f"{place.name}, schema {place.schema}"

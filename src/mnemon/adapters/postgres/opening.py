@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 import psycopg
@@ -47,16 +48,32 @@ _UNFORCED = (
 _IS_UNBOUND = (
     "SELECT current_user, rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
 )
+DISTRIBUTED = "distributed"
+"""What a store says of itself whose tables Citus has on several machines."""
+
 _MAY_BECOME = (
     "SELECT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = %s)"
     " AND pg_has_role(%s, 'SET') AND session_user <> %s"
 )
 
 
-def prepare(
-    place: Place, *, ciphers: Ciphers, analyser: int, making: Making
-) -> tuple[VectorForm, Cipher]:
-    """Make a store where there is none; return how its vectors stand, and its cipher.
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What a store is opened with.
+
+    Attributes:
+        form: How its vectors stand.
+        cipher: Its cipher.
+        is_distributed: Whether Citus has its tables on several machines.
+    """
+
+    form: VectorForm
+    cipher: Cipher
+    is_distributed: bool = False
+
+
+def prepare(place: Place, *, ciphers: Ciphers, analyser: int, making: Making) -> Prepared:
+    """Make a store where there is none; return what it is opened with.
 
     Raises:
         StoreUnavailable: The database can't be reached, or is of an older schema.
@@ -77,7 +94,7 @@ def prepare(
                 f"{place.name} has schema {facts['schema']}, this Mnemon needs {SCHEMA}:"
                 " run `mnemon db upgrade`"
             )
-        return form_in(facts), cipher_in(facts, ciphers)
+        return Prepared(form_in(facts), cipher_in(facts, ciphers), DISTRIBUTED in facts)
 
 
 def is_there(raw: Raw, place: Place) -> bool:
@@ -137,7 +154,7 @@ def make(
     analyser: int,
     making: Making,
     migrations: Sequence[Callable[[Shape], str]] = MIGRATIONS,
-) -> tuple[VectorForm, Cipher] | None:
+) -> Prepared | None:
     """Make a store; None: somebody else was faster.
 
     Raises:
@@ -170,7 +187,7 @@ def make(
             "key_check": cipher.check.hex(),
         }
         raw.cursor().executemany("INSERT INTO meta VALUES (%s, %s)", [*facts.items()])
-    return form, cipher
+    return Prepared(form, cipher)
 
 
 def _refuse_to_make(place: Place, error: psycopg.Error) -> NoReturn:
@@ -198,7 +215,7 @@ def probe(access: Access) -> None:
             _refuse_unbound(raw, access)
             for owner, visible in (("", []), (str(PROBES[0]), [(PROBES[0],)])):
                 with raw.transaction(force_rollback=True):
-                    raw.execute("SELECT set_config('mnemon.owner', %s, true)", (owner,))
+                    raw.execute(f"SET LOCAL mnemon.owner = '{owner}'".encode())
                     if raw.execute("SELECT owner_id FROM probe").fetchall() != visible:
                         raise _unsafe(access, "rows are not seen by whose they are")
     except psycopg.Error as error:

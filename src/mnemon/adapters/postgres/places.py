@@ -14,7 +14,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from mnemon.adapters.postgres.connections import AGAIN_S, SILENT_S, TIMES, translated
 from mnemon.adapters.postgres.pool import Raw
-from mnemon.errors import InvalidConfiguration
+from mnemon.errors import InvalidConfiguration, StoreReadOnly
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -118,3 +118,18 @@ def session(place: Place) -> Iterator[Raw]:
             yield raw
     except psycopg.Error as error:
         raise translated(error, place.name) from error
+
+
+@contextmanager
+def owning(place: Place) -> Iterator[None]:
+    """Say what it means where a statement is only for who owns the tables.
+
+    Raises:
+        StoreReadOnly: Who is connected does not.
+    """
+    try:
+        yield
+    except psycopg.errors.InsufficientPrivilege as error:
+        said = error.diag.message_primary
+        reason = f"its role does not own the tables ({said}): run this as who made them"
+        raise StoreReadOnly(place.name, reason) from error

@@ -13,12 +13,6 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
     Vectors = NDArray[np.int8]
 
-_SETTINGS = (
-    "SELECT set_config('hnsw.iterative_scan', 'strict_order', true),"
-    " set_config('hnsw.ef_search', '200', true), set_config('hnsw.max_scan_tuples', '200000', true)"
-)
-"""Without iterative scans HNSW finds the nearest of all owners, and few or none of one's own."""
-
 _NEAREST = (
     "SELECT item, {vector}::halfvec({width}) <=> ?2::halfvec({width}) AS distance, {vector}"
     " FROM passages WHERE owner_id = ?1 AND {vector} IS NOT NULL ORDER BY distance LIMIT ?3"
@@ -32,14 +26,9 @@ class VectorTables(StoredVectors):
     slack = 2e-3
     """What a distance by half precision may be off: components have 11 bits."""
 
-    _is_set = False
-
     def near(self, query: Vectors, most: int, items: Integers | None) -> Near:
         """See `StoredVectors`."""
         hidden = self.hidden(query)
-        if not self._is_set:
-            self._connection.row(_SETTINGS)
-            self._is_set = True
         width = self.width(hidden)
         values = (self._owner, self._connection.vector(hidden), most)
         if items is None:
@@ -49,5 +38,6 @@ class VectorTables(StoredVectors):
             named = self._connection.many_numbers(items.tolist())
             nearest = _NEAREST_OF.format(width=width, vector=self._vector)
             rows = self._connection.rows(nearest, (*values, named))
-        beyond = rows[-1][1] if len(rows) == most else None
+        # An index of lists may give them a little out of order.
+        beyond = max(row[1] for row in rows) if rows and len(rows) == most else None
         return Near([row[0] for row in rows], [row[2] for row in rows], beyond)

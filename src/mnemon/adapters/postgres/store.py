@@ -14,6 +14,7 @@ from mnemon.adapters.postgres.opening import (
 from mnemon.adapters.postgres.places import place_of, session
 from mnemon.adapters.postgres.schema import BOUND, SCHEMA, Making
 from mnemon.adapters.postgres.search import VectorTables
+from mnemon.adapters.postgres.vector_index import refuse_other_lengths, width_of
 from mnemon.adapters.sql.nearby import NearbySearch
 from mnemon.adapters.sql.spaces import VectorFacts
 from mnemon.adapters.sql.store import SqlStore
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from mnemon.adapters.sql.sealing import Sealing
     from mnemon.adapters.sql.search import Search
     from mnemon.ports.cipher import Cipher, Ciphers
+    from mnemon.ports.reembedding import EmbeddingModel
     from mnemon.ports.store import StoreMeta
 
 _MEBIBYTE = 1024 * 1024
@@ -91,21 +93,22 @@ class PostgresStore(BackingUp, SqlStore):
             KeyUnavailable: Its key is missing, or another.
         """
         place = place_of(url, schema, busy_timeout_s)
-        form, known = prepare(place, ciphers=cipher, analyser=analyser, making=making or Making())
+        known = prepare(place, ciphers=cipher, analyser=analyser, making=making or Making())
         with session(place) as raw:
             is_application = may_become_application(raw)
         access = Access(
             conninfo=place.conninfo,
             place=place.name,
             schema=schema,
-            form=form,
+            form=known.form,
             is_application=is_application,
             timeout_s=busy_timeout_s,
             statement_timeout_s=statement_timeout_s,
+            is_distributed=known.is_distributed,
         )
         probe(access)
         pools = Connections(access, connections, connections)
-        return cls(pools, known, index_cache_bytes, vectors_in_memory)
+        return cls(pools, known.cipher, index_cache_bytes, vectors_in_memory)
 
     def _search(self, connection: shared.Connection, sealing: Sealing, owner: OwnerRow) -> Search:
         if owner.next_item <= self._vectors_in_memory:
@@ -131,6 +134,10 @@ class PostgresStore(BackingUp, SqlStore):
 
     def _hold_facts(self, connection: shared.Connection) -> None:
         connection.row(_LOCK_FACTS)
+
+    def _make_room(self, connection: shared.Connection, column: str, model: EmbeddingModel) -> None:
+        is_hidden = bool(self._cipher.store_id)
+        refuse_other_lengths(connection, column, width_of(model.dimension, is_hidden=is_hidden))
 
     def _keep_out(self, connection: shared.Connection) -> None:
         # Who stores vectors has stored an item before: they have ended, or have yet to look which

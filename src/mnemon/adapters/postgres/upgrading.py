@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import psycopg
-
 from mnemon.adapters.postgres.opening import facts_of, form_in, is_there, lock_schema, make
-from mnemon.adapters.postgres.places import session
+from mnemon.adapters.postgres.places import owning, session
 from mnemon.adapters.postgres.schema import MIGRATIONS, Shape
-from mnemon.errors import StoreReadOnly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -71,14 +68,10 @@ def upgrade(
             told(len(migrations))
             return Upgraded(0, len(migrations))
         found = reached = int(facts_of(raw, place, len(migrations))["schema"])
-        try:
+        with owning(place):
             while _advanced(raw, place, migrations):
                 reached = int(facts_of(raw, place, len(migrations))["schema"])
                 told(reached)
-        except psycopg.errors.InsufficientPrivilege as error:
-            said = error.diag.message_primary
-            reason = f"its role may not change the tables ({said}): upgrade as who made them"
-            raise StoreReadOnly(place.name, reason) from error
         return Upgraded(found, reached)
 
 

@@ -90,6 +90,7 @@ class Embedded:
         with self._connections.writing() as connection:
             self._hold_facts(connection)
             refuse_other_vectors(connection, model)
+            self._make_room(connection, Space(VectorFacts.of(connection).space).column, model)
             spaces.adopt(connection, model)
             connection.run("COMMIT")
 
@@ -110,6 +111,13 @@ class Embedded:
 
     def _hold_facts(self, connection: Connection) -> None:
         """Keep others from changing facts about the store; who writes to a file does already."""
+
+    def _make_room(self, connection: Connection, column: str, model: EmbeddingModel) -> None:
+        """Refuse vectors of a length that a column can't take; in a file it takes all.
+
+        Raises:
+            Conflict: It can't.
+        """
 
     def _keep_out(self, connection: Connection) -> None:
         """Keep others from storing items; who writes to a file does already."""
@@ -138,6 +146,7 @@ class Embedded:
                 )
             if facts.is_emptying:
                 raise Conflict("vectors that were in use before are not removed yet")
+            self._make_room(connection, Space(facts.space).other, model)
             spaces.begin(connection, model)
             connection.run("COMMIT")
 

@@ -51,6 +51,7 @@ COMMANDS: Final = {
     "serve": Entry("serve", "Serve it over HTTP, to programs and chat clients."),
     "api-key": Entry("api_key", "Make, list and revoke the keys of the service's callers."),
     "eval": Entry("eval_", "Measure how well the right messages are found in a data set."),
+    "db": Entry("db", "Look at the store's database, bring it up to date, index it."),
     "config": Entry("config", "Show the settings in force, and where they come from."),
 }
 """Every command and what it does, in the order of the help."""

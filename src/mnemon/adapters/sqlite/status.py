@@ -1,0 +1,55 @@
+"""What can be said of a store's file without opening the store in it."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mnemon.adapters.sqlite.reading import open_to_read
+from mnemon.adapters.sqlite.schema import APPLICATION_ID
+from mnemon.errors import StoreDamaged
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class FileStatus:
+    """A store's file.
+
+    Attributes:
+        schema: The schema of its tables.
+        facts: What the store says of itself.
+        owners: How many owners there are.
+        size_bytes: What it takes on disk, with its log.
+    """
+
+    schema: int
+    facts: dict[str, str | int | bytes]
+    owners: int
+    size_bytes: int
+
+
+def status_of(path: Path, busy_timeout_s: float) -> FileStatus | None:
+    """Look at a file; None: there is none, or nothing is in it. Nothing is changed.
+
+    Raises:
+        StoreUnavailable: It can't be opened.
+        StoreReadOnly: It has a log that can't be read there.
+        StoreDamaged: It is not a store of Mnemon.
+    """
+    if not path.is_file() or not path.stat().st_size:
+        return None
+    beside = path.with_name(f"{path.name}-wal")
+    size_bytes = path.stat().st_size + (beside.stat().st_size if beside.exists() else 0)
+    with closing(open_to_read(path, busy_timeout_s)) as connection:
+        application, schema = connection.row(
+            "SELECT a.application_id, v.user_version"
+            " FROM pragma_application_id AS a, pragma_user_version AS v"
+        ) or (0, 0)
+        if application != APPLICATION_ID:
+            raise StoreDamaged(f"{path} is not a store of Mnemon")
+        facts: dict[str, str | int | bytes] = dict(connection.rows("SELECT name, value FROM meta"))
+        (owners,) = connection.row("SELECT count(*) FROM owners") or (0,)
+        return FileStatus(schema, facts, owners, size_bytes)

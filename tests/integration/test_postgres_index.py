@@ -1,0 +1,246 @@
+"""The index of vectors: built while the store is in use, and used by the search's statement."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import psycopg
+import pytest
+from numpy.typing import NDArray
+
+from mnemon.adapters.crypto.master import KeyFile
+from mnemon.adapters.crypto.plain import PlainCipher
+from mnemon.adapters.crypto.ring import KeyRing
+from mnemon.adapters.crypto.xchacha import KeyRingCiphers
+from mnemon.adapters.postgres.connections import SEARCHING, Access
+from mnemon.adapters.postgres.distributing import distributing
+from mnemon.adapters.postgres.places import Place, place_of, session
+from mnemon.adapters.postgres.schema import BOUND, FREE, Making
+from mnemon.adapters.postgres.search import _NEAREST, VectorTables
+from mnemon.adapters.postgres.store import PostgresStore
+from mnemon.adapters.postgres.vector_index import Wanted, build, building, drop, found
+from mnemon.domain.items import Features, Span, Trait
+from mnemon.domain.recall import Scope
+from mnemon.errors import Conflict, InvalidInput, StoreReadOnly
+from mnemon.policies.vectors import cosines
+from mnemon.ports.cipher import Ciphers
+from mnemon.ports.reembedding import EmbeddingModel
+from mnemon.ports.store import IndexEntry, Passage
+from mnemon.testing.builders import at, memory
+from postgres import dropped, own
+
+SCHEMA = own("indexed")
+MANY, DIMENSION = 300, 15
+NAME = "passages_nearest"
+DRAWN = np.random.default_rng(7).integers(-127, 128, (2, MANY, DIMENSION), dtype=np.int8)
+Vectors = NDArray[np.int8]
+
+
+@pytest.fixture
+def url(postgres_url: str) -> Iterator[str]:
+    dropped(postgres_url, SCHEMA)
+    yield postgres_url
+    dropped(postgres_url, SCHEMA)
+
+
+@pytest.fixture(params=["plain", "whole", "encrypted"])
+def opened(request: pytest.FixtureRequest, url: str, tmp_path: Path) -> Iterator[PostgresStore]:
+    """A store that searches in the database, with many vectors of Alice's and some of Bob's."""
+    ciphers: Ciphers = PlainCipher()
+    if request.param == "encrypted":
+        ciphers = KeyRingCiphers(KeyRing(tmp_path / "ring", KeyFile(tmp_path / "key")))
+    store = filled(url, ciphers, Making(half_precision=request.param == "plain"))
+    yield store
+    store.close()
+
+
+def filled(url: str, ciphers: Ciphers, making: Making) -> PostgresStore:
+    store = PostgresStore.open(
+        url, cipher=ciphers, schema=SCHEMA, making=making, vectors_in_memory=0
+    )
+    store.adopt_embedder("builders", DIMENSION)
+    for owner, vectors in zip(("alice", "bob"), DRAWN, strict=True):
+        with store.write(owner) as tx:
+            tx.insert([(memory(n, owner_id=owner), entry(each)) for n, each in enumerate(vectors)])
+    return store
+
+
+def entry(vector: Vectors) -> IndexEntry:
+    passage = Passage(Span(0, 1), tokens=1, terms={}, vector=vector, digest=None)
+    return IndexEntry(Features(Trait.NONE, 1, 1), (passage,), "")
+
+
+def place(url: str) -> Place:
+    return place_of(url, SCHEMA, 5)
+
+
+def built(url: str, kind: str = "hnsw", lists: int = 10) -> tuple[bool, list[str]]:
+    told: list[str] = []
+    return build(place(url), kind, lists, told.append, lambda _: None), told
+
+
+def indexes(url: str) -> dict[str, tuple[str, bool]]:
+    with session(place(url)) as raw:
+        return {each.name: (each.kind, each.is_valid) for each in found(raw, SCHEMA)}
+
+
+def asked(
+    store: PostgresStore, query: Vectors, before: str = "", column: str = "vector"
+) -> list[tuple[object, ...]]:
+    """Return what the statement of the search gives where only an index puts things in order."""
+    with store._connections.reading("alice") as connection:
+        for setting in ("enable_seqscan", "enable_sort"):
+            connection.run(f"SET LOCAL {setting} = off")
+        owner = connection.owner("alice")
+        tables = VectorTables(connection, store._sealing("alice", owner), owner.number, column)
+        hidden = tables.hidden(query)
+        statement = before + _NEAREST.format(width=tables.width(hidden), vector=column)
+        return connection.rows(statement, (owner.number, connection.vector(hidden), 200))
+
+
+@pytest.mark.parametrize("kind", ["hnsw", "ivfflat"])
+def test_the_search_uses_the_index_and_finds_the_nearest(
+    opened: PostgresStore, url: str, kind: str
+) -> None:
+    assert built(url, kind)[0]
+    assert indexes(url) == {NAME: (kind, True)}
+    query = DRAWN[0][5] // 2
+    plan = "\n".join(str(line) for (line,) in asked(opened, query, "EXPLAIN "))
+    assert f"Index Scan using {NAME}" in plan
+    rows = asked(opened, query)
+    assert len(rows) == 200
+    similar = cosines(DRAWN[0], query)
+    exact = (np.argsort(-similar, kind="stable") + 1).tolist()
+    assert [row[0] for row in rows][:10] == exact[:10]
+    # A distance by half precision is off by less than the search allows for.
+    off = [abs(1 - float(str(row[1])) - similar[int(str(row[0])) - 1]) for row in rows]
+    assert max(off) < VectorTables.slack
+    with opened.read("alice") as snapshot:
+        assert snapshot.nearest(query, 10, Scope(now=at(9_999))).tolist() == exact[:10]
+
+
+def test_an_index_of_another_kind_takes_the_place_of_the_first(url: str) -> None:
+    filled(url, PlainCipher(), Making()).close()
+    assert built(url) == (True, building(Wanted("hnsw", "vector", DIMENSION), 0))
+    assert built(url) == (False, [])
+    _, told = built(url, "ivfflat")
+    assert told[0] == f"DROP INDEX CONCURRENTLY IF EXISTS {NAME}"
+    assert indexes(url) == {NAME: ("ivfflat", True)}
+    assert built(url, "ivfflat", 20)[0]
+    assert drop(place(url), lambda _: None)
+    assert not drop(place(url), lambda _: None)
+    assert indexes(url) == {}
+
+
+def test_a_table_in_parts_has_an_index_of_each_part(url: str) -> None:
+    with closing(filled(url, PlainCipher(), Making(partitions=2))) as store:
+        assert built(url)[0]
+        assert indexes(url) == dict.fromkeys(
+            (NAME, "passages_0_nearest", "passages_1_nearest"), ("hnsw", True)
+        )
+        plan = "\n".join(str(line) for (line,) in asked(store, DRAWN[0][5], "EXPLAIN "))
+        assert re.search(r"Index Scan using passages_[01]_nearest", plan)
+        assert built(url) == (False, [])
+        assert built(url, "ivfflat")[0]
+        assert set(indexes(url).values()) == {("ivfflat", True)}
+        assert drop(place(url), lambda _: None)
+        assert indexes(url) == {}
+
+
+def test_what_a_killed_build_has_left_is_built_anew(url: str) -> None:
+    filled(url, PlainCipher(), Making()).close()
+    built(url)
+    with session(place(url)) as raw:  # as the server leaves it
+        raw.execute(
+            "UPDATE pg_index SET indisvalid = false WHERE indexrelid = %s::regclass", (NAME,)
+        )
+    assert indexes(url) == {NAME: ("hnsw", False)}
+    _, told = built(url)
+    assert told[0] == f"DROP INDEX CONCURRENTLY IF EXISTS {NAME}"
+    assert indexes(url) == {NAME: ("hnsw", True)}
+
+
+def test_parts_that_have_their_index_keep_it_when_the_build_goes_on(url: str) -> None:
+    filled(url, PlainCipher(), Making(partitions=2)).close()
+    statements = building(Wanted("hnsw", "vector", DIMENSION), 2)
+    with session(place(url)) as raw:
+        for statement in statements[:3]:
+            raw.execute(statement.encode())
+    assert indexes(url) == {NAME: ("hnsw", False), "passages_0_nearest": ("hnsw", True)}
+    done, told = built(url)
+    assert done
+    assert statements[1] not in told
+    assert statements[3] in told
+    assert {valid for _, valid in indexes(url).values()} == {True}
+
+
+def test_writes_go_on_while_the_index_is_built(url: str) -> None:
+    with closing(filled(url, PlainCipher(), Making())) as store:
+        done: list[bool] = []
+        building_it = threading.Thread(target=lambda: done.append(built(url)[0]))
+        building_it.start()
+        for n in range(MANY, MANY + 20):
+            with store.write("alice") as tx:
+                tx.insert([(memory(n), entry(DRAWN[0][0]))])
+        building_it.join()
+        assert done == [True]
+        assert len(asked(store, DRAWN[0][0])) == 200
+
+
+def test_who_does_not_own_the_tables_builds_no_index(url: str) -> None:
+    filled(url, PlainCipher(), Making()).close()
+    login = own("mnemon_test_indexer")
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"DROP ROLE IF EXISTS {login}".encode())
+        connection.execute(f"CREATE ROLE {login} LOGIN IN ROLE mnemon_application".encode())
+    with pytest.raises(StoreReadOnly, match="as who made them"):
+        built(f"{url}{'&' if '?' in url else '?'}user={login}")
+
+
+def test_vectors_that_are_being_made_have_an_index_of_their_own(url: str) -> None:
+    with closing(filled(url, PlainCipher(), Making())) as store:
+        assert built(url)[0]
+        store.begin_reembedding(EmbeddingModel("other", 2 * DIMENSION))
+        _, told = built(url)
+        assert told == building(Wanted("hnsw", "vector2", 2 * DIMENSION), 0)
+        assert indexes(url) == dict.fromkeys((NAME, f"{NAME}2"), ("hnsw", True))
+        store.abandon_reembedding()
+        store.removed_unused()
+        with pytest.raises(Conflict, match=f"{NAME}2 is of vectors of another length"):
+            store.begin_reembedding(EmbeddingModel("third", 3 * DIMENSION))
+        store.begin_reembedding(EmbeddingModel("other", 2 * DIMENSION))
+        store.abandon_reembedding()
+        store.removed_unused()
+        _, told = built(url)
+        assert told == [f"DROP INDEX CONCURRENTLY IF EXISTS {NAME}2"]
+
+
+def test_without_vectors_there_is_nothing_to_index(url: str) -> None:
+    PostgresStore.open(url, cipher=PlainCipher(), schema=SCHEMA).close()
+    with pytest.raises(InvalidInput, match="no vectors yet"):
+        built(url)
+
+
+def test_every_table_is_distributed_by_owner_or_whole_everywhere() -> None:
+    statements = distributing()
+    assert statements[: len(FREE)] == [
+        f"SELECT create_reference_table('{table}')" for table in FREE
+    ]
+    assert statements[len(FREE)] == "SELECT create_distributed_table('owners', 'owner_id')"
+    assert statements[len(FREE) + 1 :] == [
+        f"SELECT create_distributed_table('{table}', 'owner_id', colocate_with => 'owners')"
+        for table in BOUND[1:]
+    ]
+
+
+def test_where_tables_are_distributed_settings_reach_every_machine() -> None:
+    """As Citus passes on `SET LOCAL`, and neither `SET` nor `set_config`."""
+    access = Access("", "a cluster", SCHEMA, None, False, 1, 1, is_distributed=True)
+    assert access.begins_with == "".join(f"; SET LOCAL {setting}" for setting in SEARCHING)
+    assert not replace(access, is_distributed=False).begins_with

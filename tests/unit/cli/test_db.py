@@ -1,0 +1,85 @@
+"""`mnemon db`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from mnemon.adapters.postgres.schema import SCHEMA
+from mnemon.adapters.sqlite.schema import MIGRATIONS
+from postgres import dropped, own
+
+pytestmark = pytest.mark.sqlite  # or in a database, as each says
+
+PLACE = own("cli_db")
+
+
+@pytest.fixture
+def url(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setenv("MNEMON_POSTGRES__SCHEMA", PLACE)
+    dropped(postgres_url, PLACE)
+    yield postgres_url
+    dropped(postgres_url, PLACE)
+
+
+def test_the_status_of_a_file_is_shown_without_making_it(mnemon: Any, tmp_path: Any) -> None:
+    assert mnemon.json("db", "status", "--store", "memory.db")["schema_found"] == 0
+    assert not (tmp_path / "memory.db").exists()
+    mnemon.ok("remember", "The gate's code is 4711", "--store", "memory.db")
+    found = mnemon.json("db", "status", "--store", "memory.db")
+    assert (found["schema_found"], found["schema_needed"]) == (len(MIGRATIONS), len(MIGRATIONS))
+    assert (found["owners"], found["encryption"]) == (1, "xchacha20-poly1305")
+    assert found["size_bytes"] > 10_000
+    shown = mnemon.ok("db", "status", "--store", "memory.db").out
+    assert "as needed" in shown
+    assert found["key_ring"].endswith("memory_encryption.key.ring")
+
+
+def test_a_file_needs_no_upgrade_and_has_no_index(mnemon: Any) -> None:
+    assert "when it is opened" in mnemon.ok("db", "upgrade", "--store", "memory.db").out
+    for what in ("index", "distribute"):
+        refused = mnemon("db", what, "--store", "memory.db")
+        assert refused.code == 2
+        assert "is a file" in refused.err
+    assert mnemon("db", "status", "--drop", "--store", "memory.db").code == 2
+
+
+def test_a_database_is_upgraded_looked_at_and_indexed(mnemon: Any, url: str) -> None:
+    assert mnemon.json("db", "status", "--store", url)["schema_found"] == 0
+    made = mnemon.ok("db", "upgrade", "--store", url)
+    assert f"schema {SCHEMA} was made" in made.out
+    assert f"Schema {SCHEMA} is reached" in made.err
+    assert mnemon.json("db", "upgrade", "--store", url) == {"found": SCHEMA, "reached": SCHEMA}
+    assert "no vectors yet" in mnemon("db", "index", "--store", url).err
+    mnemon.ok("remember", "The gate's code is 4711", "--store", url, "--owner", "alice")
+    done = mnemon.ok("db", "index", "--store", url)
+    assert "CREATE INDEX CONCURRENTLY passages_nearest" in done.err
+    assert mnemon.json("db", "index", "--store", url)["changed"] is False
+    found = mnemon.json("db", "status", "--store", url)
+    assert [(each["kind"], each["is_valid"]) for each in found["vector_indexes"]] == [
+        ("hnsw", True)
+    ]
+    assert (found["role"], found["unbound"], found["owners"]) == ("mnemon_application", "", 1)
+    assert found["key_ring"].endswith(f"schema {PLACE}_keys")
+    shown = mnemon.ok("db", "status", "--store", url).out
+    assert "passages_nearest: hnsw" in shown
+    assert mnemon.json("db", "index", "--drop", "--store", url) == {"dropped": True}
+    assert mnemon.json("db", "index", "--drop", "--store", url) == {"dropped": False}
+
+
+def test_without_citus_distribute_says_so(mnemon: Any, url: str) -> None:
+    mnemon.ok("db", "upgrade", "--store", url)
+    refused = mnemon("db", "distribute", "--store", url)
+    assert refused.code == 3
+    assert "has no Citus" in refused.err
+
+
+def test_no_password_is_shown(mnemon: Any, url: str) -> None:
+    for named in ("postgresql://me:hunter2@127.0.0.1:1/db", f"{url}&password=hunter2"):
+        for command in (("db", "status"), ("db", "upgrade"), ("stats",), ("reset", "--yes")):
+            for form in ((), ("--json",)):
+                answer = mnemon(*command, *form, "--store", named)
+                assert "hunter2" not in answer.out + answer.err
+    assert "hunter2" not in mnemon("reset", "--store", f"{url}&password=hunter2", stdin="n\n").err
