@@ -5,6 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from chroma import UpToDateStore, on_server
+from mnemon.adapters.chroma.embedded import EmbeddedChroma
+from mnemon.adapters.chroma.server import ChromaServer
+from mnemon.adapters.chroma.store import ChromaStore
 from mnemon.adapters.crypto.master import KeyFile
 from mnemon.adapters.crypto.plain import PlainCipher
 from mnemon.adapters.crypto.ring import KeyRing
@@ -61,6 +65,38 @@ class TestEncryptedSqliteVecStore(NearnessContract, ScopeContract):
         keys = tmp_path / "keys"
         ring = KeyRing(keys / "key.ring", KeyFile(keys / "key"))
         store = SqliteVecStore.open(tmp_path / "memory.db", cipher=KeyRingCiphers(ring))
+        store.adopt_embedder("builders", DIMENSION)
+        yield store
+        store.close()
+
+
+@pytest.mark.soak
+class TestStoreWhoseVectorsAreSentMeanwhile(StoreContract):
+    @pytest.fixture
+    def fresh_store(self, tmp_path: Path) -> Iterator[Store]:
+        chroma = EmbeddedChroma(tmp_path / "chroma")
+        store = ChromaStore.open(tmp_path / "memory.db", cipher=PlainCipher(), chroma=chroma)
+        yield store
+        store.close()
+
+
+class TestStoreWithChromaInThisProcess(NearnessContract, ScopeContract):
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> Iterator[Store]:
+        chroma = EmbeddedChroma(tmp_path / "chroma")
+        store = UpToDateStore.open(tmp_path / "memory.db", cipher=PlainCipher(), chroma=chroma)
+        store.adopt_embedder("builders", DIMENSION)
+        yield store
+        store.close()
+
+
+class TestEncryptedStoreWithChromaServer(NearnessContract, ScopeContract):
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> Iterator[Store]:
+        keys = tmp_path / "keys"
+        cipher = KeyRingCiphers(KeyRing(keys / "key.ring", KeyFile(keys / "key")))
+        chroma = ChromaServer(on_server().url, 30.0)
+        store = UpToDateStore.open(tmp_path / "memory.db", cipher=cipher, chroma=chroma)
         store.adopt_embedder("builders", DIMENSION)
         yield store
         store.close()

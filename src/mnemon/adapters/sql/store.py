@@ -240,7 +240,7 @@ class SqlStore(OwnerErasing, Examining, Mending, Moving, Embedded):
                 reader = opened.enter_context(self._connections.reading(owner_id))
                 seen = replace(before, space=reader.owner(owner_id).space)
                 self._space(seen).check(reader)
-                return self._search(reader, sealing, seen)
+                return self._search_at_begin(reader, sealing, seen)
 
             space = self._space(owner)
             transaction = SqlTransaction(connection, sealing, owner, space, search_at_begin)
@@ -303,6 +303,10 @@ class SqlStore(OwnerErasing, Examining, Mending, Moving, Embedded):
     def _search(self, connection: Connection, sealing: Sealing, owner: OwnerRow) -> Search:
         tables = Tables(connection, sealing, owner.number, self._space(owner).column)
         return Search(self._index(owner, tables), tables)
+
+    def _search_at_begin(self, connection: Connection, sealing: Sealing, owner: OwnerRow) -> Search:
+        """Return a search within a transaction that writes: it asks nobody outside the store."""
+        return self._search(connection, sealing, owner)
 
     def _index(self, owner: OwnerRow, tables: Tables) -> OwnerIndex:
         if not owner.number:

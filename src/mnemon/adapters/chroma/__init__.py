@@ -1,0 +1,1 @@
+"""Chroma as what searches the vectors of a SQLite store."""
