@@ -197,15 +197,10 @@ def _opened(url: str, settings: Settings, ciphers: Ciphers | None) -> Store:
         raise InvalidConfiguration(
             "store", f"there is no store for {scheme}://; give a file's path or postgresql://…"
         )
-    from mnemon.adapters.sqlite.store import SqliteStore
+    from mnemon.adapters.sqlite.configured import open_sqlite
 
     path = file_path(rest if separator else url, "store")
-    return SqliteStore.open(
-        path,
-        cipher=ciphers or open_ciphers(settings, url),
-        busy_timeout_s=settings.busy_timeout_s,
-        index_cache_bytes=settings.index_cache_mb * _BYTES_PER_MB,
-    )
+    return open_sqlite(path, settings, ciphers or open_ciphers(settings, url))
 
 
 def is_postgres(url: str) -> bool:
@@ -318,7 +313,9 @@ def reset_store(settings: Settings) -> list[str]:
         StoreDamaged: It is not a store of Mnemon.
         StoreReadOnly: It is in a database, and not this role's to delete.
         StoreUnavailable: It is being written to.
+        ServiceFailed: Chroma has vectors of it, and can't be reached.
     """
+    from mnemon.adapters.sqlite.configured import remove_vectors
     from mnemon.adapters.sqlite.deleting import delete_store
 
     with closing(open_ring(settings)) as ring:
@@ -330,7 +327,9 @@ def reset_store(settings: Settings) -> list[str]:
         if is_postgres(settings.store):
             return _reset_postgres(postgres_place(settings, settings.store), forget)
         path = store_path(settings.store)
-        return [str(each) for each in delete_store(path, settings.busy_timeout_s, forget)]
+        gone = remove_vectors(path, settings)
+        gone += delete_store(path, settings.busy_timeout_s, forget)
+        return [str(each) for each in sorted(gone)]
 
 
 def _reset_postgres(place: Place, forget: Callable[[bytes], None]) -> list[str]:

@@ -31,7 +31,7 @@ _PROFILES = "profiles"
 _IN_PROFILE = 4  # memory, profiles, the name, the key
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _KEY_PATH = "encryption_key_path"
-_SERVICE_KEYS = ("embedding.api_key_file", "chat.api_key_file")
+_BESIDE_CONFIGURATION = ("embedding.api_key_file", "chat.api_key_file", "vectors.chroma_path")
 _VARIABLES = {setting.variable: setting for setting in ALL.values()}
 _VARIABLES_TOO = {"MNEMON_MODEL": ALL["embedding.model"]}
 
@@ -110,7 +110,7 @@ def load(
     found |= _from_arguments(overrides or {})
     found["store"] = _store(found.get("store"))
     found[_KEY_PATH] = _key_path(found.get(_KEY_PATH), file)
-    for name in _SERVICE_KEYS:
+    for name in _BESIDE_CONFIGURATION:
         if name in found:
             found[name] = _beside(found[name], name, file)
     added = {

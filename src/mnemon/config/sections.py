@@ -1,4 +1,4 @@
-"""PostgreSQL's section, and those of `chunks`, `tiers` and `timeline` under their own names."""
+"""PostgreSQL's section, that of vectors, and those of `chunks`, `tiers` and `timeline`."""
 
 from __future__ import annotations
 
@@ -54,6 +54,40 @@ class Postgres:
         choices=("hnsw", "ivfflat", "none"),
     )
     ivfflat_lists: int = scalar(100, "into how many lists `ivfflat` sorts", low=1, high=32_768)
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """`[memory.vectors]`: what searches the vectors of a store in a file."""
+
+    backend: str = scalar(
+        "memory",
+        "what searches the vectors of a store in a file: an index in memory, sqlite-vec in the"
+        " file, or Chroma",
+        choices=("memory", "sqlite-vec", "chroma"),
+    )
+    in_memory: int = scalar(
+        0,
+        "up to how many items of an owner they are searched in memory all the same, and not sent to"
+        " Chroma",
+        low=0, high=1_000_000_000,
+    )  # fmt: skip
+    chroma_url: str = scalar(
+        "", "where a Chroma server is, as http://127.0.0.1:8000", shown=False,
+        default="none: Chroma runs in this process",
+    )  # fmt: skip
+    chroma_path: str = scalar(
+        "",
+        "the folder of a Chroma in this process; a relative path counts from the folder of the"
+        " configuration",
+        default="beside the store, named like it with `-chroma`",
+    )
+    chroma_tenant: str = scalar("default_tenant", "the server's tenant")
+    chroma_database: str = scalar("default_database", "the tenant's database")
+    # A query takes milliseconds; 1,000 vectors to store some hundred: a guess.
+    chroma_timeout_ms: int = scalar(
+        5_000, "how long to wait for an answer of the server", low=1, high=600_000
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mnemon.config.fields import scalar
-from mnemon.config.sections import Chunks, Postgres, Serve, Tiers, Timeline
+from mnemon.config.sections import Chunks, Postgres, Serve, Tiers, Timeline, Vectors
 
 _COMPANION: dict[str, Any] = {"profile": "companion", "note": "companion only"}
 
@@ -310,6 +310,7 @@ class Settings:
     )
     postgres: Postgres = field(default_factory=Postgres)
     serve: Serve = field(default_factory=Serve)
+    vectors: Vectors = field(default_factory=Vectors)
     embedding: Embedding = field(default_factory=Embedding)
     chat: Chat = field(default_factory=Chat)
     standard: Standard = field(default_factory=Standard)

@@ -22,6 +22,8 @@ class Statistics:
         messages: Messages, without the forgotten ones.
         sessions: Conversations.
         vectors: Vectors of all of these.
+        vectors_due: Vectors that what searches them, beside the store, does not have yet as they
+            are; recall finds them all the same.
     """
 
     total_count: int = 0
@@ -32,3 +34,4 @@ class Statistics:
     messages: int = 0
     sessions: int = 0
     vectors: int = 0
+    vectors_due: int = 0

@@ -11,6 +11,7 @@ from mnemon.policies import arguments, ids
 from mnemon.policies.condensing import SUMMARY
 from mnemon.policies.histories import is_entry
 from mnemon.policies.kinds import own_kind
+from mnemon.ports.mirrored import Mirrored
 from mnemon.services.drafts import checked_kind
 from mnemon.services.screening import screened_name
 from mnemon.services.vitality import aged
@@ -193,8 +194,12 @@ class Inspecting:
 
     def statistics(self, owner_id: str) -> Statistics:
         """Return how much the owner has stored."""
-        with self._access.store.read(owner_id) as snapshot:
-            return snapshot.statistics()
+        store = self._access.store
+        with store.read(owner_id) as snapshot:
+            found = snapshot.statistics()
+        if isinstance(store, Mirrored):
+            return replace(found, vectors_due=store.vectors_due(owner_id))
+        return found
 
     def _aged(self, owner_id: str, memories: Sequence[Memory]) -> list[Memory]:
         """Return memories with their strength as of now."""

@@ -7,7 +7,6 @@ the others it can't be reached.
 from __future__ import annotations
 
 import os
-import threading
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -20,7 +19,7 @@ from mnemon.adapters.chroma.collections import (
     NoCollection,
     Points,
 )
-from mnemon.adapters.chroma.locking import ProcessLock
+from mnemon.adapters.chroma.locking import ProcessLock, ThreadLock
 from mnemon.adapters.clients.wire import attempt, need
 from mnemon.adapters.folders import make_folder
 from mnemon.errors import ServiceFailed
@@ -52,7 +51,7 @@ class EmbeddedChroma:
         need("chromadb", "chroma")
         self._path = path
         self._own = ProcessLock(path / _LOCK)
-        self._lock = threading.Lock()
+        self._lock = ThreadLock()
         self._process = os.getpid()
         self._client: Any = None
 

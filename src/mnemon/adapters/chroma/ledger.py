@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mnemon.adapters.chroma.collections import STAMP, Points
+from mnemon.adapters.sql.spaces import Space, VectorFacts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,13 +28,13 @@ EPISODE = "episode"
 
 _SENT = "owner_id, next_item, sending_to, model, stamp, sending, is_dropping"
 _FACTS = (
-    "p.vector, i.kind, i.compressed, (SELECT m.importance FROM memories AS m"
+    "p.{vector}, i.kind, i.compressed, (SELECT m.importance FROM memories AS m"
     " WHERE m.owner_id = i.owner_id AND m.id = i.record_id)"
 )
 _ITEM = " JOIN items AS i ON i.owner_id = p.owner_id AND i.item = p.item"
 _NEW = (
     f"SELECT p.item, p.part, {_FACTS} FROM passages AS p{_ITEM} WHERE p.owner_id = ?"
-    " AND p.item >= ? AND p.item < ? AND p.vector IS NOT NULL ORDER BY p.item, p.part"
+    " AND p.item >= ? AND p.item < ? AND p.{vector} IS NOT NULL ORDER BY p.item, p.part"
 )
 _CHANGED = (
     f"SELECT d.item, d.part, d.changes, {_FACTS} FROM vectors_due AS d LEFT JOIN passages AS p"
@@ -41,7 +42,7 @@ _CHANGED = (
     f" LEFT{_ITEM} WHERE d.owner_id = ? ORDER BY d.item, d.part LIMIT {BATCH}"
 )
 _BEYOND = (
-    "SELECT item FROM passages WHERE owner_id = ? AND item >= ? AND vector IS NOT NULL"
+    "SELECT item FROM passages WHERE owner_id = ? AND item >= ? AND {vector} IS NOT NULL"
     f" ORDER BY item, part LIMIT 1 OFFSET {BATCH}"
 )
 _GONE = (
@@ -53,7 +54,7 @@ _BEHIND = (
     " AND (o.next_item > coalesce(s.next_item, 1) OR s.model <> ?2 || o.key_version)"
 )
 _COUNT = (
-    "SELECT count(*) FROM passages AS p WHERE p.owner_id = ?1 AND p.vector IS NOT NULL"
+    "SELECT count(*) FROM passages AS p WHERE p.owner_id = ?1 AND p.{vector} IS NOT NULL"
     " AND (p.item >= ?2 OR EXISTS (SELECT 1 FROM vectors_due AS d"
     " WHERE d.owner_id = p.owner_id AND d.item = p.item AND d.part = p.part))"
 )
@@ -72,15 +73,27 @@ class Sent(NamedTuple):
 
 
 class Model(NamedTuple):
-    """What the store's vectors are of; without a name while there is none."""
+    """What the store's vectors are of; without a name while there is none.
+
+    Attributes:
+        name: Of the embedder.
+        dimension: Of a vector.
+        space: Which of the store's vectors are in use.
+    """
 
     name: str = ""
     dimension: int = 0
+    space: int = 0
 
     @property
     def prefix(self) -> str:
         """What an owner's model begins with; the version of the owner's key follows."""
-        return f"{self.name}/{self.dimension}/"
+        return f"{self.space}/{self.name}/{self.dimension}/"
+
+    @property
+    def column(self) -> str:
+        """The column of passages that they are in."""
+        return Space(self.space).column
 
 
 class Changed(NamedTuple):
@@ -99,10 +112,10 @@ class Changed(NamedTuple):
 
 def model_of(connection: Connection) -> Model:
     """Return what the store's vectors are of."""
-    facts: dict[str, str] = dict(
-        connection.rows("SELECT name, value FROM meta WHERE name IN ('embedder','dimension')")
-    )
-    return Model(facts["embedder"], int(facts["dimension"])) if "dimension" in facts else Model()
+    facts = VectorFacts.of(connection)
+    if facts.model is None:
+        return Model(space=facts.space)
+    return Model(facts.model.name, facts.model.dimension, facts.space)
 
 
 def store_id(connection: Connection) -> str | None:
@@ -214,28 +227,29 @@ def settle(connection: Connection, owner: int, marks: Sequence[tuple[int, int, i
 def count_due(connection: Connection, owner: int) -> int:
     """Return how many vectors of an owner Chroma does not have as they are."""
     known = sent(connection, owner)
-    row = connection.row(_COUNT, (owner, known.next_item if known and not known.is_dropping else 1))
+    counted = _COUNT.format(vector=model_of(connection).column)
+    row = connection.row(
+        counted, (owner, known.next_item if known and not known.is_dropping else 1)
+    )
     return row[0] if row else 0
 
 
-def batch_end(connection: Connection, owner: int, start: int) -> int:
+def batch_end(connection: Connection, owner: int, start: int, column: str) -> int:
     """Return the item before which the next batch of new items ends."""
-    row = connection.row(_BEYOND, (owner, start))
+    row = connection.row(_BEYOND.format(vector=column), (owner, start))
     if row is None:
         return next_item(connection, owner)
     return row[0] if row[0] > start else start + 1
 
 
-def changed(
-    connection: Connection, owner: int, between: tuple[int, int], dimension: int
-) -> Changed:
+def changed(connection: Connection, owner: int, between: tuple[int, int], model: Model) -> Changed:
     """Return what is due of an owner, some of it, and the items from one to before another."""
-    due = connection.rows(_CHANGED, (owner,))
-    new = connection.rows(_NEW, (owner, *between))
+    due = connection.rows(_CHANGED.format(vector=model.column), (owner,))
+    new = connection.rows(_NEW.format(vector=model.column), (owner, *between))
     there = [(row[0], row[1], *row[3:]) for row in due if row[3] is not None]
     there += [row for row in new if row[:2] not in {each[:2] for each in there}]
     return Changed(
-        _points(there, owner, dimension),
+        _points(there, owner, model.dimension),
         [id_of(*row[:2]) for row in due if row[3] is None],
         [row[:3] for row in due],
     )
@@ -247,11 +261,13 @@ def due_ids(connection: Connection, owner: int) -> set[str]:
     return {id_of(*row) for row in rows}
 
 
-def there(connection: Connection, sent: Sent, dimension: int) -> Iterator[Points]:
+def there(connection: Connection, sent: Sent) -> Iterator[Points]:
     """Yield what Chroma should have of an owner, whether it is due or not, some at a time."""
+    model = model_of(connection)
+    new = _NEW.format(vector=model.column)
     for start in range(0, sent.next_item, BATCH):
         end = min(start + BATCH, sent.next_item)
-        yield _points(connection.rows(_NEW, (sent.owner, start, end)), sent.owner, dimension)
+        yield _points(connection.rows(new, (sent.owner, start, end)), sent.owner, model.dimension)
 
 
 def id_of(item: int, part: int) -> str:

@@ -1,13 +1,33 @@
-"""A lock that one process has at a time, and that the system takes from one that dies."""
+"""Locks: of processes, which the system takes from one that dies, and of threads."""
 
 from __future__ import annotations
 
 import os
 import sys
+import threading
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+class ThreadLock:
+    """A lock of threads that a forked child has for itself, whoever held it in the parent."""
+
+    def __init__(self) -> None:
+        """Make it; nobody has it."""
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        """Take it, waiting for it."""
+        if self._process != os.getpid():
+            self._process, self._lock = os.getpid(), threading.Lock()
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        """Give it back."""
+        self._lock.release()
 
 
 class ProcessLock:

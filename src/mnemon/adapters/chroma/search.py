@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
@@ -11,7 +10,9 @@ import numpy as np
 
 from mnemon.adapters.chroma import ledger
 from mnemon.adapters.chroma.collections import SERVICE, Found, NoCollection
+from mnemon.adapters.chroma.locking import ThreadLock
 from mnemon.adapters.sql.nearby import Near, StoredVectors
+from mnemon.adapters.sql.spaces import Space
 from mnemon.errors import ServiceFailed
 
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
     from mnemon.adapters.chroma.collections import Chroma
     from mnemon.adapters.chroma.ledger import Sent
-    from mnemon.adapters.sql.connection import Connection
+    from mnemon.adapters.sql.connection import Connection, Row
+    from mnemon.adapters.sql.owner_row import OwnerRow
     from mnemon.adapters.sql.sealing import Sealing
 
     Integers = NDArray[np.int64]
@@ -39,8 +41,8 @@ _DUE = (
     " UNION SELECT item FROM items WHERE owner_id = ?1 AND item >= ?2"
 )
 _STORED = (
-    "SELECT p.item, p.vector FROM carray(?1) AS w CROSS JOIN passages AS p"
-    " ON p.owner_id = ?2 AND p.item = w.value WHERE p.vector IS NOT NULL"
+    "SELECT p.item, p.{vector} FROM carray(?1) AS w CROSS JOIN passages AS p"
+    " ON p.owner_id = ?2 AND p.item = w.value WHERE p.{vector} IS NOT NULL"
 )
 
 
@@ -50,7 +52,7 @@ class Asking:
     def __init__(self, chroma: Chroma) -> None:
         """Take whom to ask."""
         self.chroma = chroma
-        self._lock = threading.Lock()
+        self._lock = ThreadLock()
         self._until_s = 0.0
         self._failure: ServiceFailed | None = None
         self._known: dict[str, str] = {}
@@ -103,10 +105,10 @@ class ChromaTables(StoredVectors):
     """What a distance may be off: a sum of some hundred products in single precision."""
 
     def __init__(
-        self, connection: Connection, sealing: Sealing, owner: int, asking: Asking
+        self, connection: Connection, sealing: Sealing, owner: OwnerRow, asking: Asking
     ) -> None:
-        """Take a connection within a transaction, the owner's number, and whom to ask."""
-        super().__init__(connection, sealing, owner)
+        """Take a connection within a transaction, the owner's row, and whom to ask."""
+        super().__init__(connection, sealing, owner.number, Space(owner.space).column)
         self._asking = asking
 
     def is_sent(self) -> bool:
@@ -133,10 +135,13 @@ class ChromaTables(StoredVectors):
         if found is None:
             return None
         candidates = self._candidates(found, sent)
-        named = self._connection.many_numbers(candidates)
-        rows = self._connection.rows(_STORED, (named, self._owner)) if candidates else []
+        rows = self._stored(candidates) if candidates else []
         beyond = float(found.distances[-1]) if len(found.ids) == most else None
         return Near([row[0] for row in rows], [row[1] for row in rows], beyond)
+
+    def _stored(self, items: list[int]) -> list[Row]:
+        named = self._connection.many_numbers(items)
+        return self._connection.rows(_STORED.format(vector=self._vector), (named, self._owner))
 
     def _is_current(self, sent: Sent) -> bool:
         """Whether what was sent is of the model and the key that the vectors are of now."""

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mnemon.adapters.chroma import ledger
 from mnemon.adapters.chroma.collections import SERVICE, NoCollection
+from mnemon.adapters.chroma.locking import ThreadLock
 from mnemon.errors import ServiceFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from mnemon.adapters.chroma.collections import Chroma, Facts
-    from mnemon.adapters.chroma.ledger import Changed, Sent
+    from mnemon.adapters.chroma.ledger import Changed, Model, Sent
     from mnemon.adapters.chroma.locking import ProcessLock
     from mnemon.adapters.sqlite.connections import Connections
 
@@ -40,8 +41,12 @@ class _Task(NamedTuple):
 
     owner: int
     known: Sent | None
-    model: str
-    dimension: int
+    of: str
+    model: Model
+
+
+def _is_told_of(known: Sent | None, stamp: str) -> bool:
+    return known is not None and stamp in {known.stamp, known.sending}
 
 
 @cache
@@ -77,7 +82,7 @@ class Sending:
         self._chroma = chroma
         self._lock = lock
         self._in_memory = in_memory
-        self._turn = threading.Lock()
+        self._turn = ThreadLock()
 
     def send(self, stopped: Callable[[], bool] = never, *, only_changes: bool = False) -> bool:
         """Send what is due; return whether nothing is left.
@@ -152,15 +157,20 @@ class Sending:
         if known is not None and known.model != of:
             self.outdate([owner])
             return True
-        return self._bring(_Task(owner, known, of, model.dimension), only_changes=only_changes)
+        return self._bring(_Task(owner, known, of, model), only_changes=only_changes)
 
     def _bring(self, task: _Task, *, only_changes: bool) -> bool:
         owner, known = task.owner, task.known
         store = self._store_id()
         name = ledger.name_of(store, owner)
         stamp = self._chroma.stamp(name)
-        if stamp is not None and (known is None or stamp not in {known.stamp, known.sending}):
-            raise OthersCollection(name)
+        if stamp is not None and not _is_told_of(known, stamp):
+            if known is not None and known.stamp is not None:
+                raise OthersCollection(name)
+            # Of this store, which knows nothing of it: an older backup was put in its place.
+            _log.warning("Chroma's collection %s is made anew", name)
+            self._chroma.drop(name)
+            stamp = None
         if stamp is None and known is not None and known.stamp is not None:
             _log.warning("Chroma's collection %s is gone: it is made anew", name)
             self.outdate([owner])
@@ -168,11 +178,15 @@ class Sending:
         start = known.next_item if known else 1
         sending = secrets.token_hex(8)
         with self._connections.writing() as connection:
-            end = start if only_changes else ledger.batch_end(connection, owner, start)
-            ledger.intend(connection, owner, (end, task.model, stamp, sending))
+            end = (
+                start
+                if only_changes
+                else ledger.batch_end(connection, owner, start, task.model.column)
+            )
+            ledger.intend(connection, owner, (end, task.of, stamp, sending))
             connection.run("COMMIT")
         with self._connections.reading() as connection:
-            todo = ledger.changed(connection, owner, (start, end), task.dimension)
+            todo = ledger.changed(connection, owner, (start, end), task.model)
         is_made = self._put(name, ledger.facts_of(store, owner, sending), todo, stamp is not None)
         with self._connections.writing() as connection:
             ledger.acknowledge(connection, owner, (sending if is_made else None, end, sending))

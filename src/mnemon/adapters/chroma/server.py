@@ -7,7 +7,6 @@ and brings 300 MB of other libraries along.
 from __future__ import annotations
 
 import os
-import threading
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
@@ -22,9 +21,11 @@ from mnemon.adapters.chroma.collections import (
     NoCollection,
     Points,
 )
+from mnemon.adapters.chroma.locking import ThreadLock
 from mnemon.adapters.clients.wire import (
     UNREADABLE,
     attempt,
+    dig,
     failed,
     http_options,
     keep_quiet,
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from mnemon.adapters.chroma.collections import Facts, Floats
 
 _NOT_FOUND = 404
+_MISSING = "NotFoundError"
+_UNDECODED = (msgspec.DecodeError, *UNREADABLE)
 _PAGE = 1_000
 _SETTING = "vectors.chroma_url"
 
@@ -75,7 +78,7 @@ class ChromaServer:
         self._timeout_s = timeout_s
         at = f"/api/v2/tenants/{quote(tenant, safe='')}/databases/{quote(database, safe='')}"
         self._collections = f"{url.rstrip('/')}{at}/collections"
-        self._lock = threading.Lock()
+        self._lock = ThreadLock()
         self._process = os.getpid()
         self._client: Any = None
         self._ids: dict[str, str] = {}
@@ -197,15 +200,15 @@ class ChromaServer:
             return response
 
         response = attempt(call, (httpx.HTTPError, httpx.StreamError), told)
-        if response.status_code == _NOT_FOUND:
-            return None
-        if not response.is_success:
+        is_missing = response.status_code == _NOT_FOUND
+        if not (response.is_success or is_missing):
             raise failed(SERVICE, response.status_code, response.headers)
-        return attempt(
-            lambda: msgspec.json.decode(response.content),
-            (msgspec.DecodeError, *UNREADABLE),
-            _unread,
-        )
+        answer = attempt(lambda: msgspec.json.decode(response.content), _UNDECODED, _unread)
+        if is_missing and dig(answer, "error") == _MISSING:
+            return None
+        if is_missing or answer is None:  # of something else that listens there
+            raise unreadable(SERVICE)
+        return answer
 
     def _opened(self) -> Any:
         import httpx

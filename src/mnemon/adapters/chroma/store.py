@@ -138,7 +138,7 @@ class ChromaStore(SqliteStore):
     def _search(self, connection: shared.Connection, sealing: Sealing, owner: OwnerRow) -> Search:
         if owner.next_item <= self._in_memory + 1:
             return super()._search(connection, sealing, owner)
-        tables = ChromaTables(connection, sealing, owner.number, self._asking)
+        tables = ChromaTables(connection, sealing, owner, self._asking)
         if not tables.is_sent():
             self._sender.wake()
         return NearbySearch(self._index(owner, tables), tables)
@@ -149,5 +149,5 @@ class ChromaStore(SqliteStore):
         """Return a search that asks nobody: the file is locked."""
         if owner.next_item <= self._in_memory + 1:
             return super()._search(connection, sealing, owner)
-        tables = StoredVectors(connection, sealing, owner.number)
+        tables = StoredVectors(connection, sealing, owner.number, self._space(owner).column)
         return NearbySearch(self._index(owner, tables), tables)

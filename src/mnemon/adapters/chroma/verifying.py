@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from mnemon.adapters.chroma import ledger
 from mnemon.adapters.chroma.collections import NoCollection
 from mnemon.errors import ServiceFailed
@@ -117,12 +119,9 @@ class Comparing:
             sent = ledger.sent(connection, owner)
             if sent is None or sent.is_dropping:
                 return
-            dimension = ledger.model_of(connection).dimension
             due = ledger.due_ids(connection, owner)
             expected = dict(
-                each
-                for points in ledger.there(connection, sent, dimension)
-                for each in _sums(points)
+                each for points in ledger.there(connection, sent) for each in _sums(points)
             )
         others = unlike = 0
         for id_, value in self._stored(name):
@@ -149,5 +148,7 @@ class Comparing:
 
 def _sums(points: Points) -> Iterator[tuple[str, int]]:
     """Yield each id with a sum of its vector and of what is known of it."""
-    for id_, vector, facts in zip(points.ids, points.vectors, points.facts, strict=True):
+    # Chroma keeps a vector as its direction and its length: the integers come back nearly.
+    whole = np.rint(points.vectors).astype(np.int32)
+    for id_, vector, facts in zip(points.ids, whole, points.facts, strict=True):
         yield id_, hash((vector.tobytes(), tuple(sorted(facts.items()))))

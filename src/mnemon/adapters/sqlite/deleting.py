@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-_BESIDE = ("-wal", "-shm", "-journal", ".before-")
+_BESIDE = ("-wal", "-shm", "-journal", "-vectors", ".before-")
 """What follows the store's name in the names of files that belong to it."""
 
 

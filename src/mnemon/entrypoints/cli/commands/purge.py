@@ -14,8 +14,8 @@ mnemon purge --key units --yes
 """
 
 UNSETTLED = (
-    "Another program is reading the store, so its log still holds what was removed:"
-    " it goes when that program ends, or with the next purge."
+    "The store's log, which another program is reading, or Chroma, which could not be reached,"
+    " still holds what was removed: it goes as soon as that can be, or with the next purge."
 )
 
 

@@ -48,6 +48,7 @@ def run(call: Call) -> None:
                 ("messages", stats.messages),
                 ("conversations", stats.sessions),
                 ("vectors", stats.vectors),
+                *([("not in Chroma yet", stats.vectors_due)] if stats.vectors_due else []),
             )
         )
     )
