@@ -95,3 +95,20 @@ def test_an_answer_in_pieces_is_not_silence(pool: Pool) -> None:
     assert len(raw.execute("SELECT repeat('x', 10000) FROM generate_series(1, 2000)").fetchall())
     pool.give_back(raw)
     pool.close()
+
+
+def test_who_can_not_wait_is_lent_one_beyond_the_number(pool: Pool) -> None:
+    lent = [pool.borrow(1), pool.borrow(1), pool.borrow(0, extra=True)]
+    assert [raw.is_extra for raw in lent] == [False, False, True]
+    with pytest.raises(NoneFree):
+        pool.borrow(0.01)
+    for raw in reversed(lent):
+        pool.give_back(raw)
+    assert [raw.closed for raw in lent] == [True, False, False]
+    again = [pool.borrow(1, extra=True), pool.borrow(1)]
+    assert [raw.is_extra for raw in again] == [False, False]
+    with pytest.raises(NoneFree):
+        pool.borrow(0.01)
+    for raw in again:
+        pool.give_back(raw)
+    pool.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import chain
@@ -40,9 +41,12 @@ _NEW_OWNER = (
     " ON CONFLICT DO NOTHING"
 )
 
+_COMMIT = "COMMIT"
+_UNDONE = "an error within the transaction has undone all of it"
+
 _DAMAGED = (errors.ProgrammingError, errors.DataCorrupted, errors.IndexCorrupted)
 _PROBLEMS: tuple[tuple[tuple[type[psycopg.Error], ...], str], ...] = (
-    ((errors.LockNotAvailable,), "is locked by another writer, of the same owner"),
+    ((errors.LockNotAvailable,), "is locked by another writer"),
     ((errors.DeadlockDetected,), "has stopped one of two writers that waited for each other"),
     ((errors.QueryCanceled,), "has cancelled a statement that took too long"),
     ((errors.DiskFull,), "has no room left on its disk"),
@@ -68,7 +72,7 @@ _abandoned: list[Pool] = []
 def translated(error: psycopg.Error, place: str, waited_s: float = 0.0) -> MnemonError:
     """Return what an error of PostgreSQL means to a caller."""
     if isinstance(error, errors.InFailedSqlTransaction):
-        return Conflict("an error within the transaction has undone all of it")
+        return Conflict(_UNDONE)
     if isinstance(error, (errors.ReadOnlySqlTransaction, errors.InsufficientPrivilege)):
         return StoreReadOnly(place, _said(error))
     if isinstance(error, _DAMAGED):
@@ -113,14 +117,26 @@ class Connection:
 
     def run(self, statement: str, values: Sequence[Any] = ()) -> int:
         """See the shared protocol."""
+        if statement == _COMMIT:
+            return self._commit()
         try:
             return self._execute(statement, values).rowcount
         except errors.UniqueViolation as error:
             raise ConstraintBroken from error
         except psycopg.Error as error:
-            if statement == "COMMIT" and self._raw.closed:
+            raise translated(error, self._place) from error
+
+    def _commit(self) -> int:
+        """Commit; what an error has undone is not, and the server says so by another word only."""
+        try:
+            word = self._execute(_COMMIT, ()).statusmessage
+        except psycopg.Error as error:
+            if self._raw.closed:
                 raise self._in_doubt(error) from error
             raise translated(error, self._place) from error
+        if word != _COMMIT:
+            raise Conflict(_UNDONE)
+        return 0
 
     def _in_doubt(self, error: psycopg.Error) -> StoreUnavailable:
         return StoreUnavailable(
@@ -175,6 +191,9 @@ class Connection:
         started = monotonic()
         try:
             row = self._execute(_OWNER + (" FOR UPDATE" if lock else ""), (number,)).fetchone()
+        except errors.LockNotAvailable as error:
+            problem = f"another writer keeps the same owner locked, in {self._place}"
+            raise StoreUnavailable(problem, monotonic() - started) from error
         except psycopg.Error as error:
             raise translated(error, self._place, monotonic() - started) from error
         if row is None:
@@ -319,11 +338,18 @@ _READING = "ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _WRITING = "ISOLATION LEVEL READ COMMITTED READ WRITE"
 
 
+class _Held(threading.local):
+    """How many connections a thread has been lent."""
+
+    count = 0
+
+
 class Connections:
     """Lends connections of two pools, for reading and for writing.
 
-    Who writes may borrow one for reading too; nobody who reads waits for one for writing
-    because of that, so that both can't wait for each other.
+    A thread that has one and asks for another, as one does that writes and looks something up, is
+    lent it at once, beyond the number of all if need be: threads that each have one and wait for
+    each other's would wait in vain.
 
     After a fork, the child opens connections of its own at the next use, and leaves its
     parent's alone. Forking while a transaction is open is not supported.
@@ -338,6 +364,7 @@ class Connections:
 
     def _reset(self) -> None:
         self._process = os.getpid()
+        self._held = _Held()
         self._readers, self._writers = (Pool(self.access.connect, size) for size in self._sizes)
 
     @contextmanager
@@ -369,9 +396,11 @@ class Connections:
     @contextmanager
     def _lent(self, pool: Pool, how: str, owner_id: str | None) -> Iterator[Connection]:
         raw, connection = self._begun(pool, how, owner_id)
+        self._held.count += 1
         try:
             yield connection
         finally:
+            self._held.count -= 1
             connection.roll_back()
             pool.give_back(raw)
 
@@ -398,7 +427,8 @@ class Connections:
         if self._closed:
             raise StoreUnavailable(f"the store is closed: {self.access.place}")
         try:
-            return pool.borrow(started + self.access.timeout_s - monotonic())
+            left_s = started + self.access.timeout_s - monotonic()
+            return pool.borrow(left_s, extra=self._held.count > 0)
         except NoneFree as error:
             raise StoreUnavailable(
                 f"all connections to {self.access.place} are in use", monotonic() - started

@@ -40,9 +40,11 @@ class Raw(psycopg.Connection[Any]):
     Attributes:
         patience_s: For how long nothing may be heard from the server while a statement runs; then
             the connection is closed. None: for ever.
+        is_extra: Whether it was lent beyond the number of a pool.
     """
 
     patience_s: float | None = None
+    is_extra: bool = False
 
     def wait(self, gen: PQGen[RV], *args: Any, **named: Any) -> RV:
         """See psycopg."""
@@ -77,24 +79,33 @@ class Pool:
     def __init__(self, connect: Callable[[], Raw], size: int) -> None:
         """Take a way to connect, and how many connections there may be at most."""
         self._connect = connect
+        self._size = size
         self._turns = Turns(size)
         self._lock = threading.Lock()
         self._idle: list[tuple[Raw, float]] = []
         self.is_closed = False
 
-    def borrow(self, timeout_s: float) -> Raw:
+    def borrow(self, timeout_s: float, *, extra: bool = False) -> Raw:
         """Lend a connection, which must be given back.
+
+        Args:
+            timeout_s: For how long to wait for one.
+            extra: Lend one beyond the number of all, if need be, to who can't wait: who has one
+                already, which somebody else who has one may be waiting for.
 
         Raises:
             NoneFree: All are in use for so long.
             psycopg.OperationalError: It was tried to connect for so long.
         """
         until = monotonic() + timeout_s
-        if not self._turns.take(timeout_s):
+        has_place = self._turns.take(0 if extra else timeout_s)
+        if not has_place and not extra:
             raise NoneFree
         with ExitStack() as failing:
-            failing.callback(self._turns.end)
+            if has_place:
+                failing.callback(self._turns.end)
             raw = self._kept() or self._connected(until)
+            raw.is_extra = not has_place
             failing.pop_all()
         return raw
 
@@ -103,12 +114,13 @@ class Pool:
         now = monotonic()
         is_usable = raw.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
         with self._lock:
-            is_kept = is_usable and not self.is_closed
+            is_kept = is_usable and not self.is_closed and len(self._idle) < self._size
             if is_kept:
                 self._idle.append((raw, now))
             old = [each for each, since in self._idle if now - since > _IDLE_S]
             self._idle = [(each, since) for each, since in self._idle if now - since <= _IDLE_S]
-        self._turns.end()
+        if not raw.is_extra:
+            self._turns.end()
         for each in old if is_kept else [raw, *old]:
             each.close()
 

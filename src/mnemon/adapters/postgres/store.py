@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from psycopg.errors import LockNotAvailable
+
 from mnemon.adapters.postgres.backups import BackingUp
 from mnemon.adapters.postgres.connections import Access, Connections
 from mnemon.adapters.postgres.opening import (
@@ -18,6 +20,7 @@ from mnemon.adapters.postgres.vector_index import refuse_other_lengths, width_of
 from mnemon.adapters.sql.nearby import NearbySearch
 from mnemon.adapters.sql.spaces import VectorFacts
 from mnemon.adapters.sql.store import SqlStore
+from mnemon.errors import StoreUnavailable
 from mnemon.ports.cipher import Connected
 from mnemon.ports.verifying import Finding
 
@@ -147,12 +150,17 @@ class PostgresStore(BackingUp, SqlStore):
     def settle(self) -> bool:
         """See the port: lets the server reuse where removed rows stood.
 
-        What it keeps besides, its log and copies of it, is the server's own affair.
+        What it keeps besides, its log and copies of it, is the server's own affair. Not done
+        where somebody else does the same, or changes the tables, for longer than is waited.
         """
         with self._connections.idle() as connection:
             connection.run("SET statement_timeout = 0")
             try:
                 connection.run(f"VACUUM {', '.join(BOUND)}")
+            except StoreUnavailable as error:
+                if not isinstance(error.__cause__, LockNotAvailable):
+                    raise
+                return False
             finally:
                 connection.run(f"SET statement_timeout = {self._connections.access.statement_ms}")
         return True

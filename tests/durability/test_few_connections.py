@@ -1,0 +1,43 @@
+"""One connection to read and one to write are enough for any call: none asks for a second."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
+
+from durability.checking import Tally, check
+from durability.ledger import Ledger, Line
+from durability.opening import PLAIN, opened
+from durability.workload import Worker
+from postgres import new_database
+
+_WORKERS = 3
+_CALLS = 25
+
+
+def test_threads_share_one_connection_to_read_and_one_to_write(
+    postgres_url: str, tally: Tally
+) -> None:
+    ledger, lock = Ledger(), Lock()
+
+    def take(line: Line) -> None:
+        with lock:
+            ledger.take(line)
+
+    with (
+        new_database(postgres_url) as url,
+        opened(url, PLAIN, connections=1) as memory,
+    ):
+        workers = [Worker(memory, str(number), number, take) for number in range(_WORKERS)]
+
+        def work(worker: Worker) -> None:
+            for _ in range(_CALLS):
+                worker.step()
+
+        with ThreadPoolExecutor(_WORKERS) as threads:
+            list(threads.map(work, workers))
+        memory.run_jobs()
+        memory.context("What is there?", owner="owner 0")
+        check(memory, ledger, tally)
+        memory.erase(owner="owner 0")
+        assert memory.verify().findings == ()
