@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
-from mnemon.bootstrap import IN_MEMORY, chosen_embedder, open_store, read_settings, store_url
+from mnemon import bootstrap
+from mnemon.bootstrap import IN_MEMORY, chosen_embedder, read_settings, store_url
 from mnemon.errors import InvalidInput
 from mnemon.ports.embedder import Asked
 from mnemon.services.reembed import Reembedding
@@ -58,5 +59,5 @@ def _reembedding(
     named = settings.store if url is None else store_url(url)
     if named == IN_MEMORY:
         raise InvalidInput("store", "is kept in memory only: open another with the new model")
-    with closing(open_store(named, settings, ciphers)) as store:
+    with closing(bootstrap.open_store(named, settings, ciphers)) as store:
         yield Reembedding(store)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from mnemon.ports.embedder import TextRole
 
+_NAME = "hashing"
 _WORD = re.compile(r"\w+")
 
 
@@ -25,15 +26,16 @@ class HashingEmbedder:
     apart as any two words.
     """
 
-    def __init__(self, dimension: int = 384) -> None:
-        """Make an embedder of vectors of that length."""
+    def __init__(self, dimension: int = 384, name: str = _NAME) -> None:
+        """Make an embedder of vectors of that length; under another name, it is another model."""
         self._dimension = dimension
+        self._name = name
         self._directions: dict[str, NDArray[np.float32]] = {}
 
     @property
     def name(self) -> str:
         """The model's name."""
-        return "hashing"
+        return self._name
 
     @property
     def dimension(self) -> int:
@@ -54,7 +56,8 @@ class HashingEmbedder:
     def _direction(self, word: str) -> NDArray[np.float32]:
         found = self._directions.get(word)
         if found is None:
-            seed = int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest(), "big")
+            named = word if self._name == _NAME else f"{self._name} {word}"
+            seed = int.from_bytes(hashlib.blake2b(named.encode(), digest_size=8).digest(), "big")
             found = np.random.default_rng(seed).standard_normal(self._dimension, dtype=np.float32)
             self._directions[word] = found
         return found

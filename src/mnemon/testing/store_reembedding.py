@@ -162,8 +162,9 @@ class ReembeddingContract:
         for owner_id in ("alice", "carol"):
             with pytest.raises(WrongEmbeddingModel), store.write(owner_id) as tx:
                 tx.insert([(memory(8, owner_id=owner_id), short_entry("late", 1))])
-        with pytest.raises(WrongEmbeddingModel):
-            store.check_embedder()
+        for check in (store.check_embedder, lambda: store.adopt_embedder("builders", DIMENSION)):
+            with pytest.raises(WrongEmbeddingModel, match="no longer of builders"):
+                check()
         with store.write("alice") as tx:
             tx.insert([(memory(9, "keywords"), short_entry("keywords"))])
         assert store.owners() == ["alice", "bob"]

@@ -69,6 +69,7 @@ class Reembedding:
         with self._lock:
             self._refuse_if_closed()
             if self._model not in (None, given) and self._has_vectors():
+                self._checking()()
                 raise WrongEmbeddingModel(str(self._model), str(given))
             digests = self._meta.digests if self._model == given or self._space else name
             self._meta = replace(self._meta, embedder=name, dimension=dimension, digests=digests)

@@ -82,6 +82,8 @@ class Embedded:
         model = EmbeddingModel(name, dimension)
         with self._connections.reading() as connection:
             facts = VectorFacts.of(connection)
+            if facts.model != model:
+                Space(facts.space, self._expected).check(connection)
         if facts.model != model:
             self._adopt(model)
         self._expect(facts, model)
