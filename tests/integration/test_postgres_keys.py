@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import psycopg
@@ -66,6 +68,22 @@ def test_another_machine_opens_the_store_with_the_master_key_alone(
     monkeypatch.setenv("MNEMON_KEY", "ab" * 32)
     with pytest.raises(KeyUnavailable, match="does not open"):
         opened(config)
+
+
+def test_who_opens_a_new_store_at_once_gets_the_same_one(url: str) -> None:
+    config = loaded(url)
+
+    def stored(number: int) -> None:
+        with opened(config) as memory:
+            memory.owner(f"owner {number}").remember(SAID)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(stored, range(4)))
+    with opened(config) as memory:
+        assert len(memory.owners()) == 4
+        assert memory.verify().findings == ()
+    with closing(open_ring(config.settings)) as ring:
+        assert len(ring.contents()[1].stores) == 1
 
 
 def test_no_key_stands_in_the_stores_own_schema(url: str) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from mnemon.adapters.postgres.schema import SCHEMA
@@ -67,6 +69,39 @@ def test_a_database_is_upgraded_looked_at_and_indexed(mnemon: Any, url: str) -> 
     assert "passages_nearest: hnsw" in shown
     assert mnemon.json("db", "index", "--drop", "--store", url) == {"dropped": True}
     assert mnemon.json("db", "index", "--drop", "--store", url) == {"dropped": False}
+
+
+def test_the_keys_of_a_database_are_backed_up_brought_back_and_changed(
+    mnemon: Any, url: str, tmp_path: Path
+) -> None:
+    mnemon.ok("remember", "The gate's code is 4711", "--store", url, "--owner", "alice")
+    mnemon.ok("key", "rotate", "--store", url)
+    said = mnemon.json("key", "rotate", "--store", url, "--owner", "alice")
+    assert said == {"owner_id": "alice", "version": 2}
+    mnemon.ok("key", "backup", "keys.json", "--store", url)
+    assert mnemon("key", "restore", "keys.json", "--store", url).code == 6
+    (master,) = (tmp_path / "home").rglob("memory_encryption.key*")
+    master.unlink()
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"DROP SCHEMA {PLACE}_keys CASCADE".encode())
+    lost = mnemon("list", "--store", url, "--owner", "alice")
+    assert lost.code == 9
+    assert "mnemon key restore" in lost.err
+    mnemon.ok("key", "restore", "keys.json", "--store", url)
+    rows = mnemon.json("list", "--store", url, "--owner", "alice")["memories"]
+    assert [row["content"] for row in rows] == ["The gate's code is 4711"]
+
+
+def test_a_role_that_sees_all_owners_is_shown(mnemon: Any, url: str) -> None:
+    mnemon.ok("db", "upgrade", "--store", url)
+    login = own("mnemon_test_unbound")
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"DROP ROLE IF EXISTS {login}".encode())
+        connection.execute(f"CREATE ROLE {login} LOGIN BYPASSRLS".encode())
+        connection.execute(f"GRANT mnemon_application TO {login} WITH SET FALSE".encode())
+    found = mnemon.json("db", "status", "--store", f"{url}&user={login}")
+    assert found["role"] == login
+    assert "bound by no row-level security" in found["unbound"]
 
 
 def test_without_citus_distribute_says_so(mnemon: Any, url: str) -> None:

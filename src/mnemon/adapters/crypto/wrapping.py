@@ -74,18 +74,23 @@ def begin(ring: RingRows, source: Source, master: bytes, stretching: Stretching)
 
 def rewrap(ring: RingRows, old: bytes, new: bytes) -> None:
     """Wrap every key of the ring anew."""
-    for store, sealed in ring.rows("SELECT store, wrapped FROM stores"):
-        place = store_place(store)
-        ring.run(
-            "UPDATE stores SET wrapped = ? WHERE store = ?",
-            (wrapped(new, unwrapped(old, sealed, place), place), store),
-        )
+    stores = ring.rows("SELECT store, wrapped FROM stores")
+    ring.run_many(
+        "UPDATE stores SET wrapped = ? WHERE store = ?",
+        (
+            (wrapped(new, unwrapped(old, sealed, place), place), store)
+            for store, sealed in stores
+            for place in [store_place(store)]
+        ),
+    )
     owners = ring.rows(
         "SELECT store, owner, version, wrapped FROM owners WHERE wrapped IS NOT NULL"
     )
-    for store, owner, version, sealed in owners:
-        place = owner_place(store, owner, version)
-        ring.run(
-            "UPDATE owners SET wrapped = ? WHERE store = ? AND owner = ? AND version = ?",
-            (wrapped(new, unwrapped(old, sealed, place), place), store, owner, version),
-        )
+    ring.run_many(
+        "UPDATE owners SET wrapped = ? WHERE store = ? AND owner = ? AND version = ?",
+        (
+            (wrapped(new, unwrapped(old, sealed, place), place), store, owner, version)
+            for store, owner, version, sealed in owners
+            for place in [owner_place(store, owner, version)]
+        ),
+    )
