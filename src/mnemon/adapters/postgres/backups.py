@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from psycopg import sql
 
-from mnemon.adapters.postgres.connections import Connection
+from mnemon.adapters.postgres.connections import Connection, searching
 from mnemon.adapters.postgres.opening import cipher_in, facts_of, is_there, make
 from mnemon.adapters.postgres.places import session
 from mnemon.adapters.postgres.schema import Making, owner_number
@@ -217,7 +217,7 @@ def _free_name(raw: Raw, name: str) -> str:
 
 
 def _search(raw: Raw, schema: str) -> None:
-    raw.execute(sql.SQL("SET LOCAL search_path = {}, public").format(sql.Identifier(schema)))
+    raw.execute(searching(schema, is_local=True))
 
 
 def _described(facts: Mapping[str, Any]) -> dict[str, str]:

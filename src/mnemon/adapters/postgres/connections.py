@@ -241,6 +241,23 @@ class Connection:
                 self._cursor.execute("ROLLBACK", prepare=False)
 
 
+_SEARCHING = (
+    "SELECT set_config('search_path', concat_ws(', ', quote_ident({}), 'public', (SELECT"
+    " quote_ident(n.nspname) FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid ="
+    " e.extnamespace WHERE e.extname = 'vector')), {})"
+)
+
+
+def searching(schema: str, *, is_local: bool = False) -> sql.Composed:
+    """Return what lets names be found in a schema, and those of pgvector wherever they are.
+
+    Args:
+        schema: The schema that a store is in.
+        is_local: Until the transaction's end.
+    """
+    return sql.SQL(_SEARCHING).format(schema, is_local)
+
+
 @dataclass(frozen=True, slots=True)
 class Access:
     """How a database is reached.
@@ -299,7 +316,7 @@ class Access:
     def configure(self, raw: Raw) -> None:
         """Make a new connection ready."""
         settings = [
-            sql.SQL("SET search_path = {}, public").format(sql.Identifier(self.schema)),
+            searching(self.schema),
             sql.SQL("SET lock_timeout = {}").format(round(self.timeout_s * 1000)),
             sql.SQL("SET statement_timeout = {}").format(self.statement_ms),
             sql.SQL("SET idle_in_transaction_session_timeout = {}").format(
@@ -335,7 +352,8 @@ As many probes as the root of 100 lists, as pgvector's manual advises; the rest 
 """
 
 _READING = "ISOLATION LEVEL REPEATABLE READ READ ONLY"
-_WRITING = "ISOLATION LEVEL READ COMMITTED READ WRITE"
+_WRITING = "ISOLATION LEVEL READ COMMITTED"
+"""Whether something may be written, a role's or a database's setting may say, or a standby."""
 
 
 class _Held(threading.local):

@@ -51,6 +51,14 @@ _IS_UNBOUND = (
 DISTRIBUTED = "distributed"
 """What a store says of itself whose tables Citus has on several machines."""
 
+_MAY_USE = "SELECT quote_ident(current_user), has_schema_privilege(%s, 'USAGE')"
+_VECTOR = (
+    "SELECT e.extversion, quote_ident(n.nspname) FROM pg_extension AS e"
+    " JOIN pg_namespace AS n ON n.oid = e.extnamespace WHERE e.extname = 'vector'"
+)
+_OLDEST_VECTOR = (0, 8)
+"""Iterative scans."""
+
 _MAY_BECOME = (
     "SELECT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = %s)"
     " AND pg_has_role(%s, 'SET') AND session_user <> %s"
@@ -78,6 +86,7 @@ def prepare(place: Place, *, ciphers: Ciphers, analyser: int, making: Making) ->
     Raises:
         StoreUnavailable: The database can't be reached, or is of an older schema.
         StoreReadOnly: There is no store, and none may be made.
+        InvalidConfiguration: The server or pgvector is too old, or the role may not use it.
         StoreDamaged: It does not say what it is.
         StoreTooNew: A newer Mnemon has written it.
         KeyUnavailable: Its key is missing, or another; nothing was changed.
@@ -88,6 +97,7 @@ def prepare(place: Place, *, ciphers: Ciphers, analyser: int, making: Making) ->
             made = make(raw, place, ciphers, analyser, making)
             if made is not None:
                 return made
+        _refuse_stranger(raw, place)
         facts = facts_of(raw, place)
         if int(facts["schema"]) < SCHEMA:
             raise StoreUnavailable(
@@ -105,6 +115,14 @@ def is_there(raw: Raw, place: Place) -> bool:
         (sql.Identifier(place.schema).as_string(raw),),
     ).fetchone()
     return bool(found and found[0])
+
+
+def _refuse_stranger(raw: Raw, place: Place) -> None:
+    """Refuse a role that does not so much as see the tables."""
+    role, may_use = raw.execute(_MAY_USE, (place.schema,)).fetchone() or ("", False)
+    if not may_use:
+        problem = f"the role {role} may not use it: GRANT {APPLICATION} TO {role}"
+        raise InvalidConfiguration("store", f"{place.name}, schema {place.schema}: {problem}")
 
 
 def facts_of(raw: Raw, place: Place, known: int = SCHEMA) -> dict[str, str]:
@@ -159,13 +177,14 @@ def make(
 
     Raises:
         StoreReadOnly: Who is connected may not.
+        InvalidConfiguration: There is no pgvector, or it is too old.
     """
     with raw.transaction():
         lock_schema(raw)
         if is_there(raw, place):
             return None
         try:
-            raw.execute("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public")
+            home = _have_vectors(raw, place)
             raw.execute(
                 sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(place.schema))
             )
@@ -176,6 +195,7 @@ def make(
             )
             for migration in migrations:
                 raw.execute(migration(Shape(form, making.partitions)).encode())
+            raw.execute(f"GRANT USAGE ON SCHEMA {home} TO {APPLICATION}".encode())
         except psycopg.errors.InsufficientPrivilege as error:
             _refuse_to_make(place, error)
         facts = {
@@ -188,6 +208,23 @@ def make(
         }
         raw.cursor().executemany("INSERT INTO meta VALUES (%s, %s)", [*facts.items()])
     return Prepared(form, cipher)
+
+
+def _have_vectors(raw: Raw, place: Place) -> str:
+    """Have pgvector in the database; return in which schema it is.
+
+    Raises:
+        InvalidConfiguration: It is not installed on the server, or too old.
+    """
+    try:
+        raw.execute("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public")
+    except psycopg.errors.FeatureNotSupported as error:
+        raise InvalidConfiguration("store", f"{place.name} has no pgvector to install") from error
+    version, home = raw.execute(_VECTOR).fetchone() or ("0", "")
+    if tuple(int(part) for part in version.split(".")[:2]) < _OLDEST_VECTOR:
+        problem = "0.8 or newer is needed: ALTER EXTENSION vector UPDATE"
+        raise InvalidConfiguration("store", f"{place.name} has pgvector {version}; {problem}")
+    return str(home)
 
 
 def _refuse_to_make(place: Place, error: psycopg.Error) -> NoReturn:

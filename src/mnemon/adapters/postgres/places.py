@@ -12,7 +12,13 @@ import psycopg
 from psycopg import pq, sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from mnemon.adapters.postgres.connections import AGAIN_S, SILENT_S, TIMES, translated
+from mnemon.adapters.postgres.connections import (
+    AGAIN_S,
+    SILENT_S,
+    TIMES,
+    searching,
+    translated,
+)
 from mnemon.adapters.postgres.pool import Raw
 from mnemon.errors import InvalidConfiguration, StoreReadOnly
 
@@ -27,6 +33,9 @@ _KEEPALIVES = {
     "keepalives_interval": AGAIN_S,
     "keepalives_count": TIMES,
 }
+
+_OLDEST = 17
+"""`GRANT MAINTAIN`; `GRANT … WITH SET` is of 16."""
 
 _PORTS = re.compile(r"[0-9,]*")
 _NO_URL = "is not a URL of PostgreSQL's: what is no letter or digit in a password is written %XX"
@@ -107,13 +116,15 @@ def session(place: Place) -> Iterator[Raw]:
 
     Raises:
         StoreUnavailable: It can't be reached.
+        InvalidConfiguration: It is too old.
     """
     try:
         with Raw.connect(place.conninfo, autocommit=True) as raw:
             settings = (
-                sql.SQL("SET search_path = {}, public").format(sql.Identifier(place.schema)),
+                searching(place.schema),
                 sql.SQL("SET lock_timeout = {}").format(round(place.timeout_s * 1000)),
             )
+            _refuse_old(raw, place)
             raw.execute(sql.SQL("; ").join(settings))
             yield raw
     except psycopg.Error as error:
@@ -133,3 +144,10 @@ def owning(place: Place) -> Iterator[None]:
         said = error.diag.message_primary
         reason = f"its role does not own the tables ({said}): run this as who made them"
         raise StoreReadOnly(place.name, reason) from error
+
+
+def _refuse_old(raw: Raw, place: Place) -> None:
+    if raw.info.server_version < _OLDEST * 10_000:
+        version = raw.info.parameter_status("server_version")
+        problem = f"is PostgreSQL {version}; {_OLDEST} or newer is needed"
+        raise InvalidConfiguration("store", f"{place.name} {problem}")
