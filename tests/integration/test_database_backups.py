@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from mnemon.adapters.crypto.plain import PlainCipher
 from mnemon.adapters.crypto.xchacha import XChaChaCipher
 from mnemon.adapters.sql.moving import Moving
 from mnemon.adapters.sql.tables import OWNER_FACTS, OWNERS
+from mnemon.bootstrap import reset_store
 from mnemon.config import load
 from mnemon.errors import (
     Conflict,
@@ -180,6 +182,8 @@ def test_the_schema_of_before_is_kept_and_who_has_the_store_open_sees_the_new_on
         f"{name}_before_restore",
         f"{name}_before_restore_2",
     ]
+    reset_store(replace(plain.config.settings, store=plain.urls["server"]))
+    assert schemas(plain, postgres_url) == []
 
 
 def test_who_was_erased_since_stays_gone(at: Places, tmp_path: Path) -> None:

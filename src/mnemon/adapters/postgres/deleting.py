@@ -16,9 +16,11 @@ if TYPE_CHECKING:
 
     from mnemon.adapters.postgres.places import Place
 
+_KEPT = "SELECT nspname FROM pg_namespace WHERE nspname ~ %s ORDER BY nspname"
+
 
 def delete_store(place: Place, forget: Callable[[bytes], None]) -> bool:
-    """Remove a store's schema with all that is in it; return whether there was one.
+    """Remove a store's schema, and those that restoring has kept; return whether there was one.
 
     Args:
         place: Where.
@@ -35,7 +37,9 @@ def delete_store(place: Place, forget: Callable[[bytes], None]) -> bool:
         if facts["store_id"]:
             forget(bytes.fromhex(facts["store_id"]))
         try:
-            raw.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(place.schema)))
+            kept = raw.execute(_KEPT, (rf"^{place.schema}_before_restore(_\d+)?$",)).fetchall()
+            for name in (place.schema, *(name for (name,) in kept)):
+                raw.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(name)))
         except psycopg.errors.InsufficientPrivilege as error:
             reason = error.diag.message_primary or "its role may not delete the tables"
             raise StoreReadOnly(place.name, reason) from error
