@@ -193,6 +193,24 @@ class Timeline:
 
 
 @dataclass(frozen=True, slots=True)
+class Device:
+    """`[memory.device]`: what the service does for devices that listen and speak."""
+
+    session: str = scalar("device", "the conversation that is held with devices")
+    transcription_url: str = scalar(
+        "",
+        "the service that writes down what was said, with its `/v1`: any that speaks OpenAI's"
+        " protocol",
+        default="none: recordings are refused",
+    )
+    transcription_model: str = scalar("whisper-1", "its model")
+    transcription_key_env: str = scalar(
+        "", "the environment variable that holds its key", default="it wants none"
+    )
+    transcription_timeout_ms: int = scalar(60_000, "how long to wait for it", low=1, high=3_600_000)
+
+
+@dataclass(frozen=True, slots=True)
 class Serve:
     """`[memory.serve]`: the service."""
 

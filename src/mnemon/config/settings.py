@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mnemon.config.fields import scalar
-from mnemon.config.sections import Chunks, Postgres, Serve, Tiers, Timeline, Vectors
+from mnemon.config.sections import Chunks, Device, Postgres, Serve, Tiers, Timeline, Vectors
 
 _COMPANION: dict[str, Any] = {"profile": "companion", "note": "companion only"}
 
@@ -311,6 +311,7 @@ class Settings:
     postgres: Postgres = field(default_factory=Postgres)
     serve: Serve = field(default_factory=Serve)
     vectors: Vectors = field(default_factory=Vectors)
+    device: Device = field(default_factory=Device)
     embedding: Embedding = field(default_factory=Embedding)
     chat: Chat = field(default_factory=Chat)
     standard: Standard = field(default_factory=Standard)

@@ -15,9 +15,17 @@ from fastapi.middleware.cors import CORSMiddleware
 from mnemon.adapters.clock import SystemClock
 from mnemon.entrypoints.http import problems
 from mnemon.entrypoints.http.callers import Doorkeeper
+from mnemon.entrypoints.http.device import Devices
 from mnemon.entrypoints.http.guarding import Guard, Limits, Rates
 from mnemon.entrypoints.http.metrics import Metrics
-from mnemon.entrypoints.http.routes import memories, operations, recalling, sessions, transfer
+from mnemon.entrypoints.http.routes import (
+    device,
+    memories,
+    operations,
+    recalling,
+    sessions,
+    transfer,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -25,7 +33,7 @@ if TYPE_CHECKING:
     from mnemon.engine import Mnemon
     from mnemon.ports.clock import Clock
 
-ROUTERS = (memories, recalling, sessions, transfer, operations)
+ROUTERS = (memories, recalling, sessions, transfer, device, operations)
 
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {
@@ -78,8 +86,17 @@ class Serving:
     drain_s: float = 10.0
 
 
-def create_app(engine: Mnemon, serving: Serving, clock: Clock | None = None) -> FastAPI:
-    """Return the service of an engine, which stays open until the service ends."""
+def create_app(
+    engine: Mnemon, serving: Serving, clock: Clock | None = None, devices: Devices | None = None
+) -> FastAPI:
+    """Return the service of an engine, which stays open until the service ends.
+
+    Args:
+        engine: The engine.
+        serving: How the service is to be.
+        clock: The time; None: the computer's.
+        devices: Answers devices; None: with the engine's language model, without transcription.
+    """
 
     @asynccontextmanager
     async def living(app: FastAPI) -> AsyncIterator[None]:
@@ -100,6 +117,7 @@ def create_app(engine: Mnemon, serving: Serving, clock: Clock | None = None) -> 
     )
     app.state.engine = engine
     app.state.clock = clock or SystemClock()
+    app.state.devices = devices or Devices(engine.chat_model, None, lambda: False)
     app.state.metrics = Metrics()
     app.state.doorkeeper = Doorkeeper(
         engine, serving.open_for, serving.wrong_keys_a_minute, monotonic
@@ -115,6 +133,12 @@ def create_app(engine: Mnemon, serving: Serving, clock: Clock | None = None) -> 
             allow_methods=["*"],
             allow_headers=["*"],
         )
-    limits = Limits(serving.hosts, serving.origins, serving.body_bytes, serving.at_once)
+    limits = Limits(
+        serving.hosts,
+        serving.origins,
+        serving.body_bytes,
+        serving.at_once,
+        uploads=frozenset({device.AUDIO}),
+    )
     app.add_middleware(Guard, limits=limits, metrics=app.state.metrics)
     return app

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import signal
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from mnemon.config.sections import Serve
     from mnemon.engine import Mnemon
+    from mnemon.entrypoints.http.device import Devices
 
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 _MEGABYTE = 1_000_000
@@ -87,15 +89,18 @@ def log_in_json() -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.INFO)
-    for name in ("httpx", "httpcore"):  # they log each call with its URL
+    for name in ("httpx", "httpx2", "httpcore", "httpcore2"):  # they log each call with its URL
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
-def run(engine: Mnemon, settings: Serve, how: Serving) -> None:
+def run(engine: Mnemon, settings: Serve, how: Serving, devices: Devices) -> None:
     """Serve until SIGINT or SIGTERM; what is under way is finished."""
     log_in_json()
+    # uvicorn gives signals on when it has ended: what is open is still to be closed then.
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, lambda *_: None)
     config = uvicorn.Config(
-        create_app(engine, how),
+        create_app(engine, how, devices=devices),
         host=settings.host.strip("[]"),
         port=settings.port,
         access_log=False,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 BASE_MEMORY = "[Long-term memory]"
 MEMORIES = "[Relevant memories]"
+STATE = "Current physical state"
 
 _HEADING = re.compile(r"^(\s*)\[", re.MULTILINE)
 _BRACKETS = str.maketrans("[]", "()")
@@ -33,7 +34,7 @@ class LayeredRendering:
         state: What stands before the state.
     """
 
-    state: str = "Current physical state"
+    state: str = STATE
 
     def render(
         self, material: Material, budget: int, count: Callable[[Sequence[str]], list[int]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -43,6 +44,9 @@ _ROUTES: Final[Mapping[str, _Route]] = {
 }
 
 
+_TRANSCRIPTIONS: Final = "/v1/audio/transcriptions"
+
+
 class ModelServer:
     """A server on this machine that answers by rules. Thread-safe.
 
@@ -71,6 +75,8 @@ class ModelServer:
         self._rules = [rule if callable(rule) else in_turn(rule) for rule in rules]
         self._embed = [*([] if embed is None else [embed]), by_words(dimension)]
         self.models = tuple(models)
+        self.transcripts: dict[str, str] = {}
+        """What is said in a recording, by the name of its file; in others, nothing."""
         self._keys = None if keys is None else frozenset(keys)
         self._asked: list[Asked] = []
         self._raised: list[Exception] = []
@@ -173,6 +179,12 @@ class _Http(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
+def _file_name(form: bytes) -> str:
+    """Return the name of the file in a form; empty: there is none."""
+    found = re.search(rb'filename="([^"]*)"', form)
+    return found[1].decode() if found else ""
+
+
 def _end(connection: socket.socket) -> None:
     try:
         connection.shutdown(socket.SHUT_RDWR)
@@ -203,6 +215,9 @@ class _Handler(BaseHTTPRequestHandler):
         path = self.path.partition("?")[0]
         sent = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         route = _ROUTES.get(path)
+        if path == _TRANSCRIPTIONS:
+            self._send_json(OK, {"text": self.server.models.transcripts.get(_file_name(sent), "")})
+            return
         if route is None:
             self._send_json(404, {"error": f"there is no {path}"})
             return

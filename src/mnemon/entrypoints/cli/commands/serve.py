@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 import click
@@ -28,7 +29,7 @@ def run(call: Call, host: str | None, port: int | None) -> None:
 
     need("uvicorn", "serve", extra="serve")
     need("fastapi", "serve", extra="serve")
-    from mnemon.entrypoints.http import serving
+    from mnemon.entrypoints.http import answering, serving
 
     loaded = call.settings()
     own = loaded.settings.serve
@@ -37,4 +38,4 @@ def run(call: Call, host: str | None, port: int | None) -> None:
         how = serving.serving(own, engine, lambda: call.owner)
         open_for = f", open to this machine for {how.open_for!r}" if how.open_for else ""
         click.echo(f"mnemon: serving at http://{own.host}:{own.port}{open_for}", err=True)
-        serving.run(engine, own, how)
+        serving.run(engine, own, how, answering.devices(engine, loaded.settings, os.environ))

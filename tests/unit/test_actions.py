@@ -1,0 +1,37 @@
+"""The first line of a reply says what a device does."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemon.policies.actions import SPEAK, split_action
+
+
+@pytest.mark.parametrize(
+    ("reply", "action", "text"),
+    [
+        ("ACTION: SPEAK\nHello.", "SPEAK", "Hello."),
+        ("ACTION: IGNORE", "IGNORE", ""),
+        ("\n ACTION:TURN_LEFT \r\nThere.\nYes.", "TURN_LEFT", "There.\nYes."),
+        ("**ACTION: NOD**\nYes.", "NOD", "Yes."),
+        ("Hello.\nACTION: IGNORE", "SPEAK", "Hello.\nACTION: IGNORE"),
+        ("ACTION: speak\nHello.", "SPEAK", "ACTION: speak\nHello."),
+        ("ACTION: SPEAK Hello.", "SPEAK", "ACTION: SPEAK Hello."),
+        ("", "SPEAK", ""),
+    ],
+)
+def test_the_first_line_names_the_action(reply: str, action: str, text: str) -> None:
+    assert split_action(reply) == (action, text)
+
+
+@given(st.text())
+def test_without_such_a_line_the_whole_reply_is_spoken(reply: str) -> None:
+    if "ACTION" not in reply:
+        assert split_action(reply) == (SPEAK, reply.strip())
+
+
+@given(st.from_regex(r"[A-Z][A-Z_]{0,31}", fullmatch=True), st.text())
+def test_what_follows_the_line_is_the_text(action: str, text: str) -> None:
+    assert split_action(f"ACTION: {action}\n{text}") == (action, text.strip())
