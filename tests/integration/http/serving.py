@@ -54,3 +54,4 @@ def served(env: Mapping[str, str], *arguments: str) -> Iterator[httpx.Client]:
         process.send_signal(signal.SIGTERM)
         assert process.wait(_WAIT_S) == 0
         reading.join()
+        process.stderr.close()
