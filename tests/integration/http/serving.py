@@ -41,8 +41,8 @@ def served(env: Mapping[str, str], *arguments: str) -> Iterator[httpx.Client]:
         stderr=subprocess.PIPE,
         text=True,
     )
+    assert process.stderr is not None
     try:
-        assert process.stderr is not None
         port = next(
             found[1] for line in process.stderr if (found := _RUNNING.search(line)) is not None
         )
