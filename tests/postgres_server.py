@@ -40,13 +40,19 @@ class OwnServer:
         assert path is not None
         return str(path)
 
-    def make(self, *options: str) -> None:
+    def make(self, *options: str, log: Path | None = None) -> None:
         """Make the server's files, and start it.
 
         Args:
             options: Lines for its configuration.
+            log: Where its write-ahead log is to be; None: among its other files.
         """
         self._server.ensure_pgdata_inited()
+        if log is not None:
+            moved = Path(shutil.move(self._folder / "pg_wal", log / "pg_wal"))
+            (self._folder / "pg_wal").symlink_to(moved)
+            for each in (moved, *moved.rglob("*")):
+                shutil.chown(each, self._server.system_user or os.getuid())
         with (self._folder / "postgresql.conf").open("a") as file:
             file.writelines(f"{each}\n" for each in options)
         self.start()
@@ -68,6 +74,12 @@ class OwnServer:
             bin_path=self._server.bin_path,
             user=self._server.system_user,
         )
+
+    def restart(self) -> None:
+        """Start it, whether it runs or not."""
+        if self.is_running:
+            self.kill()
+        self.start()
 
     def kill(self) -> None:
         """End all its processes by SIGKILL, the first of them first."""
@@ -99,25 +111,23 @@ def _kill(pid: int) -> None:
 
 
 @contextmanager
-def own_server(*options: str, folder: Path | None = None) -> Iterator[OwnServer]:
+def own_server(
+    *options: str, folder: Path | None = None, log: Path | None = None
+) -> Iterator[OwnServer]:
     """Give a server that runs; at the end it is gone with all its files.
 
     Args:
         options: Lines for its configuration.
         folder: Where its files are to be; None: in a new one.
+        log: Where its write-ahead log is to be; None: among its other files.
     """
     # Not below a folder of pytest's, which only this user may enter: the server is not run by root.
     folder = folder or Path(tempfile.mkdtemp(prefix="mnemon-own-postgres-"))
     server = OwnServer(folder)
     try:
-        server.make(*options)
+        server.make(*options, log=log)
         yield server
     finally:
         if server.is_running:
             server.kill()
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def runs_as_another() -> bool:
-    """Whether servers are run by a user of their own, as root can't run them."""
-    return os.geteuid() == 0
