@@ -1,10 +1,13 @@
 """The library in front of a PostgreSQL database."""
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
 from mnemon import Mnemon
+from mnemon.adapters.crypto.plain import PlainCipher
+from mnemon.adapters.postgres.store import PostgresStore
 from mnemon.bootstrap import reset_store
 from mnemon.config import Settings
 from mnemon.errors import StoreUnavailable
@@ -40,3 +43,14 @@ def test_the_password_of_a_database_that_is_not_there_is_not_told() -> None:
     with pytest.raises(StoreUnavailable) as refused:
         reset_store(Settings(store=named))
     assert "secret" not in str(refused.value)
+
+
+def test_who_would_not_wait_for_a_lock_does_not_wait_for_ever(url: str) -> None:
+    """0 is for ever, to PostgreSQL."""
+    with (
+        closing(
+            PostgresStore.open(url, cipher=PlainCipher(), schema=SCHEMA, busy_timeout_s=0)
+        ) as store,
+        store._connections.reading() as connection,
+    ):
+        assert connection.row("SHOW lock_timeout") == ("1ms",)

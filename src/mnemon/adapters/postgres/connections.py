@@ -258,6 +258,11 @@ def searching(schema: str, *, is_local: bool = False) -> sql.Composed:
     return sql.SQL(_SEARCHING).format(schema, is_local)
 
 
+def patience_ms(timeout_s: float) -> int:
+    """Return for how long to wait for a lock, as PostgreSQL takes it: 0 would be for ever."""
+    return max(1, round(timeout_s * 1000))
+
+
 @dataclass(frozen=True, slots=True)
 class Access:
     """How a database is reached.
@@ -317,7 +322,7 @@ class Access:
         """Make a new connection ready."""
         settings = [
             searching(self.schema),
-            sql.SQL("SET lock_timeout = {}").format(round(self.timeout_s * 1000)),
+            sql.SQL("SET lock_timeout = {}").format(patience_ms(self.timeout_s)),
             sql.SQL("SET statement_timeout = {}").format(self.statement_ms),
             sql.SQL("SET idle_in_transaction_session_timeout = {}").format(
                 _IDLE_TRANSACTION_S * 1000

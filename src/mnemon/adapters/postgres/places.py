@@ -16,6 +16,7 @@ from mnemon.adapters.postgres.connections import (
     AGAIN_S,
     SILENT_S,
     TIMES,
+    patience_ms,
     searching,
     translated,
 )
@@ -122,7 +123,7 @@ def session(place: Place) -> Iterator[Raw]:
         with Raw.connect(place.conninfo, autocommit=True) as raw:
             settings = (
                 searching(place.schema),
-                sql.SQL("SET lock_timeout = {}").format(round(place.timeout_s * 1000)),
+                sql.SQL("SET lock_timeout = {}").format(patience_ms(place.timeout_s)),
             )
             _refuse_old(raw, place)
             raw.execute(sql.SQL("; ").join(settings))
