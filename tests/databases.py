@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from time import monotonic
+from typing import Any
 
 import apsw
 import psycopg
@@ -25,6 +27,7 @@ from mnemon.bootstrap import IN_MEMORY, open_ciphers, open_store
 from mnemon.config import Settings
 from mnemon.ports.cipher import Cipher, Ciphers
 from mnemon.ports.store import Store
+from mnemon.testing import witness
 from postgres import is_made, on_server, own, remade
 
 SQLITE, POSTGRES = "sqlite", "postgres"
@@ -108,9 +111,71 @@ def execute(path: Path, *statements: str) -> int:
             for statement in statements:
                 connection.execute(statement)
             return connection.total_changes()
+    with _within(schema) as raw:
+        return sum(raw.execute(_said(each).encode()).rowcount for each in statements)
+
+
+def rows(path: Path, statement: str) -> list[tuple[Any, ...]]:
+    """Return what a statement gives of the store that a path names, past all care."""
+    schema = PLACES.of.get(str(path.resolve()))
+    if schema is None:
+        with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+            return list(connection.execute(statement))
+    with _within(schema) as raw:
+        return raw.execute(_said(statement).encode()).fetchall()
+
+
+def contents(path: Path) -> dict[str, bytes]:
+    """Return the files that a store consists of, or its tables as the server copies them."""
+    schema = PLACES.of.get(str(path.resolve()))
+    if schema is None:
+        return {each.name: each.read_bytes() for each in path.parent.iterdir() if each.is_file()}
+    with _within(schema) as raw:
+        tables = (
+            "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = %s::regnamespace"
+        )
+        return {
+            table: _copied(raw, table) for (table,) in raw.execute(tables, (schema,)).fetchall()
+        }
+
+
+def _copied(raw: psycopg.Connection[Any], table: str) -> bytes:
+    statement = sql.SQL("COPY {} TO STDOUT (FORMAT binary)").format(sql.Identifier(table))
+    with raw.cursor() as cursor, cursor.copy(statement) as copy:
+        return b"".join(copy)
+
+
+def check_nothing_is_held(path: Path) -> None:
+    """Check that nobody within a transaction has read or written the store that a path names.
+
+    Raises:
+        AssertionError: Somebody has.
+    """
+    schema = PLACES.of.get(str(path.resolve()))
+    if schema is None:
+        witness.check_nothing_is_held(path)
+        return
+    with _within(schema) as raw:
+        started = monotonic()
+        while raw.execute(_HELD, (schema,)).fetchall():
+            if monotonic() > started + _PATIENCE_S:
+                raise AssertionError("a snapshot or a transaction of the store is open")
+
+
+_TABLES = "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = %s::regnamespace"
+_HELD = (
+    "SELECT 1 FROM pg_locks AS l JOIN pg_class AS c ON c.oid = l.relation"
+    " WHERE c.relnamespace = %s::regnamespace AND l.granted AND l.pid <> pg_backend_pid()"
+)
+_PATIENCE_S = 5.0
+"""Other threads may read or write for a moment; what is held while it looks never ends."""
+
+
+@contextmanager
+def _within(schema: str) -> Iterator[psycopg.Connection[Any]]:
     with psycopg.connect(on_server(), autocommit=True) as raw:
         raw.execute(sql.SQL("SET search_path = {}, public").format(sql.Identifier(schema)))
-        return sum(raw.execute(_said(each).encode()).rowcount for each in statements)
+        yield raw
 
 
 _WORDS = (

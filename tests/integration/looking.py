@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from databases import rows
 from mnemon import Mnemon
 from mnemon.adapters.sql.resealing import SEALED
 from mnemon.ports.embedder import TextRole
@@ -37,15 +37,12 @@ def found_in(content: bytes, words: Iterable[str]) -> set[bytes]:
 
 def sealed_values(path: Path) -> set[bytes]:
     """Return what stands in all sealed columns."""
-    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
     asked = (
         f"SELECT {column} FROM {table} WHERE {column} IS NOT NULL"  # noqa: S608 - names of ours
         for table, columns in SEALED.items()
         for column in columns
     )
-    values = {value for each in asked for (value,) in connection.execute(each)}
-    connection.close()
-    return values
+    return {value for each in asked for (value,) in rows(path, each) if isinstance(value, bytes)}
 
 
 class RecordingEmbedder(HashingEmbedder):

@@ -22,6 +22,8 @@ from mnemon.errors import (
 )
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
 
+pytestmark = pytest.mark.sqlite
+
 
 def opened(path: Path | str, *, encrypted: bool = False) -> Mnemon:
     cipher = None if encrypted else PlainCipher()

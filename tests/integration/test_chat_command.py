@@ -21,6 +21,8 @@ from mnemon.ports.chat import Turn
 from mnemon.testing.model_server import Answer, Asked, ModelServer
 from mnemon.testing.script import KnowingModel, load_script
 
+pytestmark = pytest.mark.sqlite
+
 PROGRAM = Path(sys.executable).with_name("mnemon")
 DEADLINE_S = 60.0
 PROTOCOLS = ("openai", "ollama", "anthropic")

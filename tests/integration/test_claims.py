@@ -15,6 +15,8 @@ from mnemon.ports.work import Claim
 from mnemon.testing.builders import at, message, record_id
 from mnemon.testing.store_records import numbers_of, say
 
+pytestmark = pytest.mark.sqlite
+
 _MESSAGES = range(100, 124)
 _ROUNDS = 25
 

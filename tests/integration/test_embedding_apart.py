@@ -14,11 +14,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mnemon import Mnemon
+from databases import check_nothing_is_held, execute
+from mnemon import Mnemon, bootstrap
 from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.sqlite.connections import Connection
-from mnemon.adapters.sqlite.store import SqliteStore
-from mnemon.config import load
+from mnemon.config import Settings, load
 from mnemon.domain.memories import State
 from mnemon.errors import MnemonError, NotFound, StoreUnavailable
 from mnemon.ports.embedder import TextRole
@@ -29,7 +28,7 @@ from mnemon.testing.embedders import HashingEmbedder, WordCounter
 from mnemon.testing.model_server import Asked, ModelServer
 from mnemon.testing.script import KnowingModel, load_script
 from mnemon.testing.trespass import DOORS, furnish
-from mnemon.testing.witness import WitnessEmbedder, check_nothing_is_held
+from mnemon.testing.witness import WitnessEmbedder
 
 from .learning import SMALL_CASCADES, client, say_one, work_off
 
@@ -73,7 +72,7 @@ class Looked:
 
     @contextmanager
     def open(self, profile: str | None = None) -> Iterator[tuple[Mnemon, WitnessEmbedder]]:
-        witness = WitnessEmbedder(HashingEmbedder(), self.path)
+        witness = WitnessEmbedder(HashingEmbedder(), lambda: check_nothing_is_held(self.path))
         config = load(env={}, overrides={"enable_encryption": False, "profile": profile})
         with Mnemon.open(
             self.path, embedder=witness, clock=self.clock, tokens=WordCounter(), config=config
@@ -88,8 +87,7 @@ class Looked:
 
     def forget_vectors(self) -> None:
         """Let no text be found that was embedded before: all must be embedded again."""
-        with closing(Connection(self.path, 1.0)) as connection:
-            connection.run("UPDATE passages SET digest = randomblob(16)")
+        execute(self.path, "UPDATE passages SET digest = randomblob(16)")
 
 
 class Meddling(HashingEmbedder):
@@ -157,7 +155,7 @@ def test_learning_and_consolidation_ask_their_model_and_embed_apart(
 
     # One call at a time, and one exchange: while the next is asked for, the last may be written.
     env = {**SMALL_CASCADES, "MNEMON_CHAT__CALLS_AT_ONCE": "1", "MNEMON_ENABLE_ENCRYPTION": "0"}
-    witness = WitnessEmbedder(HashingEmbedder(), looked.path)
+    witness = WitnessEmbedder(HashingEmbedder(), lambda: check_nothing_is_held(looked.path))
     with (
         ModelServer(rule) as server,
         Mnemon.open(
@@ -212,8 +210,7 @@ def test_a_change_of_profile_embeds_apart(looked: Looked) -> None:
 def test_a_repair_embeds_apart(looked: Looked) -> None:
     with looked.open() as (memory, _):
         memory.remember("Allergic to hazelnuts", owner="alice")
-    with closing(Connection(looked.path, 1.0)) as connection:
-        connection.run("UPDATE passages SET vector = NULL")
+    assert execute(looked.path, "UPDATE passages SET vector = NULL")
     with looked.open() as (memory, witness):
         report = memory.verify(repair=True)
         assert report.is_clean
@@ -223,8 +220,8 @@ def test_a_repair_embeds_apart(looked: Looked) -> None:
 
 @pytest.mark.parametrize("held", ["read", "write"])
 def test_the_witness_sees_what_is_held(looked: Looked, held: str) -> None:
-    with closing(SqliteStore.open(looked.path, cipher=PlainCipher())) as store:
-        witness = WitnessEmbedder(HashingEmbedder(), looked.path)
+    with closing(bootstrap.open_store(str(looked.path), Settings(), PlainCipher())) as store:
+        witness = WitnessEmbedder(HashingEmbedder(), lambda: check_nothing_is_held(looked.path))
         with store.write("alice") as tx:
             tx.end_session("s", looked.clock.now())
         witness.embed(["free"], role="query")
@@ -258,6 +255,7 @@ with Mnemon.open(
 """
 
 
+@pytest.mark.sqlite
 def test_another_process_writes_for_the_same_owner_meanwhile(looked: Looked) -> None:
     def write() -> None:
         subprocess.run([sys.executable, "-c", ANOTHER, str(looked.path)], check=True, timeout=60)
@@ -282,7 +280,7 @@ def test_a_memory_that_is_forgotten_while_it_is_embedded_is_not_changed(looked: 
 
 
 def test_a_change_that_never_fits_ends_and_writes_nothing(looked: Looked) -> None:
-    with closing(SqliteStore.open(looked.path, cipher=PlainCipher())) as store:
+    with closing(bootstrap.open_store(str(looked.path), Settings(), PlainCipher())) as store:
         writing = Writing(store, Indexer(HashingEmbedder(), WordCounter(), store))
         tries: list[str] = []
 

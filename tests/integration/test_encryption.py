@@ -11,6 +11,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from databases import contents, execute
 from durability.killing import killed
 from durability.words import Words
 from mnemon import Mnemon
@@ -41,6 +42,7 @@ def fill(memory: Mnemon, words: Words, count: int, owner: str = "alice") -> None
         memory.log(said[start : start + 50], owner=owner, session=f"s{start}")
 
 
+@pytest.mark.sqlite
 def test_no_word_of_1000_memories_stands_in_any_file(opened: Opener, path: Path) -> None:
     words = Words(1)
     with opened() as memory:
@@ -60,6 +62,7 @@ def test_no_word_of_1000_memories_stands_in_any_file(opened: Opener, path: Path)
     assert [name for name, content in files.items() if found_in(content, words.all)] == []
 
 
+@pytest.mark.sqlite
 def test_the_same_search_finds_words_in_a_plain_store(opened: Opener, path: Path) -> None:
     words = Words(1)
     with opened(cipher=PlainCipher()) as memory:
@@ -90,6 +93,7 @@ def test_recall_is_bit_for_bit_that_of_a_plain_store(opened: Opener, path: Path)
     assert results[0] == results[1]
 
 
+@pytest.mark.sqlite
 def test_a_store_without_its_key_says_what_to_do_and_stays_as_it_is(
     opened: Opener, path: Path, ring: KeyRing
 ) -> None:
@@ -109,6 +113,7 @@ def test_a_store_without_its_key_says_what_to_do_and_stays_as_it_is(
     assert not Path(str(ring.place)).exists()
 
 
+@pytest.mark.sqlite
 def test_a_store_whose_log_is_not_emptied_keeps_every_byte_without_its_key(
     opened: Opener, path: Path, ring: KeyRing, tmp_path: Path
 ) -> None:
@@ -126,6 +131,7 @@ def test_a_store_whose_log_is_not_emptied_keeps_every_byte_without_its_key(
     assert {name: after[name] for name in before} == before
 
 
+@pytest.mark.sqlite
 def test_a_plain_store_stays_plain_and_an_encrypted_one_encrypted(
     path: Path, clock: SettableClock
 ) -> None:
@@ -156,6 +162,7 @@ def test_a_plain_store_where_an_encrypted_one_is_wanted_is_warned_of(
         assert [each.split(";")[0] for each in warned] == warnings
 
 
+@pytest.mark.sqlite
 def test_encryption_is_on_by_default(path: Path, clock: SettableClock) -> None:
     options = {"embedder": HashingEmbedder(), "clock": clock, "tokens": WordCounter()}
     with Mnemon.open(path, config=load(env={}), **options) as memory:  # type: ignore[arg-type]
@@ -164,8 +171,7 @@ def test_encryption_is_on_by_default(path: Path, clock: SettableClock) -> None:
 
 
 def swapped(path: Path, statement: str) -> None:
-    with apsw.Connection(str(path)) as connection:
-        connection.execute(statement)
+    assert execute(path, statement)
 
 
 MOVES = {
@@ -177,7 +183,7 @@ MOVES = {
         WHERE id IN (SELECT id FROM versions)""",
     "changed": """UPDATE memories SET content =
         CAST(substr(content, 1, length(content) - 1)
-        || iif(substr(content, -1) = x'00', x'01', x'00') AS BLOB)""",
+        || CASE substr(content, length(content)) WHEN x'00' THEN x'01' ELSE x'00' END AS BLOB)""",
 }
 
 
@@ -195,6 +201,7 @@ def test_a_moved_older_or_changed_ciphertext_does_not_open(
     assert "4711" not in str(refused.value)
 
 
+@pytest.mark.sqlite
 def test_an_erased_owners_rows_open_no_more_and_others_are_whole(
     opened: Opener, path: Path
 ) -> None:
@@ -217,6 +224,7 @@ def test_an_erased_owners_rows_open_no_more_and_others_are_whole(
                 use()
 
 
+@pytest.mark.sqlite
 def test_what_callers_call_their_messages_stands_in_no_byte(opened: Opener, path: Path) -> None:
     told = [
         Message("Bob", "The mill turns", external_id="zuvefumuga-1"),
@@ -296,6 +304,7 @@ def check_nothing_old_is_left(opened: Opener, path: Path, seed: int) -> None:
         assert not still_there(path, gone)
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("seed", range(2))
 def test_no_old_byte_is_left_by_a_rotation_or_a_purge(
     opened: Opener, path: Path, seed: int
@@ -303,6 +312,7 @@ def test_no_old_byte_is_left_by_a_rotation_or_a_purge(
     check_nothing_old_is_left(opened, path, seed)
 
 
+@pytest.mark.sqlite
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(2, 52))
 def test_no_old_byte_is_left_by_50_rotations_and_purges(
@@ -312,11 +322,12 @@ def test_no_old_byte_is_left_by_50_rotations_and_purges(
 
 
 def still_there(path: Path, values: set[bytes]) -> list[str]:
-    """Return the files of the store's folder in which a value stands, once for each."""
-    files = bytes_of(path.parent)
+    """Return the files or tables of the store in which a value stands, once for each."""
+    files = contents(path)
     return [name for name, content in files.items() for value in values if value in content]
 
 
+@pytest.mark.sqlite
 def test_every_column_of_bytes_is_known_to_rotation() -> None:
     """What is added to the schema must be sealed anew too, or be known to need it not."""
     connection = apsw.Connection(":memory:")
@@ -385,6 +396,7 @@ with Mnemon.open(path, **options) as memory:
 """
 
 
+@pytest.mark.sqlite
 def test_processes_that_make_a_store_at_once_use_one_key(
     opened: Opener, path: Path, ring: KeyRing
 ) -> None:
@@ -439,6 +451,7 @@ def check_rotation_killed(opened: Opener, path: Path, ring: KeyRing, after_s: fl
     store.close()
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("after_s", [0.01, 0.043, 0.08])
 def test_a_rotation_killed_anywhere_is_readable_and_finished_by_the_next(
     opened: Opener, path: Path, ring: KeyRing, after_s: float

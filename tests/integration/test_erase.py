@@ -26,6 +26,7 @@ def held(folder: Path, *words: str) -> list[str]:
     return [word for word in words if word.encode() in found.lower()]
 
 
+@pytest.mark.sqlite
 def test_no_byte_of_the_store_holds_what_an_erased_owner_had(tmp_path: Path) -> None:
     with Mnemon.open(
         tmp_path / "memory.db",

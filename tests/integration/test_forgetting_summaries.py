@@ -282,6 +282,7 @@ def test_a_rejected_invention_leaves_the_summary_of_its_source(clock: SettableCl
         assert [each.id for each in own.summaries()] == before
 
 
+@pytest.mark.sqlite
 def test_after_a_purge_no_byte_of_a_summary_or_a_note_made_of_it_is_left(
     opened: Opener, path: Path
 ) -> None:
@@ -315,6 +316,7 @@ def test_after_a_purge_no_byte_of_a_summary_or_a_note_made_of_it_is_left(
         assert made.id.encode() not in content, name
 
 
+@pytest.mark.sqlite
 def test_after_a_purge_no_file_of_an_open_store_holds_the_words(
     tmp_path: Path, clock: SettableClock
 ) -> None:

@@ -30,6 +30,8 @@ from mnemon.testing.embedders import HashingEmbedder, WordCounter
 
 from .apart import filled, mount_tmpfs, resize, run_apart
 
+pytestmark = pytest.mark.sqlite
+
 NO_ROOM = r"full|No space left"
 FULL = "the disk is full: "
 

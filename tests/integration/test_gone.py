@@ -165,6 +165,7 @@ def store_of(memory: Mnemon) -> SqliteStore:
     return store
 
 
+@pytest.mark.sqlite
 def test_after_a_purge_no_byte_of_an_encrypted_store_holds_it_even_when_opened(
     opened: Opener, path: Path, clock: SettableClock
 ) -> None:
@@ -189,6 +190,7 @@ def test_after_a_purge_no_byte_of_an_encrypted_store_holds_it_even_when_opened(
             assert not [value for value in gone if value in content], name
 
 
+@pytest.mark.sqlite
 def test_what_is_erased_opens_in_no_backup_and_others_are_whole(
     opened: Opener, path: Path, ring: KeyRing, clock: SettableClock
 ) -> None:
@@ -219,6 +221,7 @@ def test_what_is_erased_opens_in_no_backup_and_others_are_whole(
                 memory.remember("Back again", owner="alice")
 
 
+@pytest.mark.sqlite
 def test_who_came_back_is_not_barred_by_a_backup_of_before(
     opened: Opener, path: Path, ring: KeyRing
 ) -> None:
@@ -238,6 +241,7 @@ def test_who_came_back_is_not_barred_by_a_backup_of_before(
         assert memory.recall("Bergen", owner="alice").memories
 
 
+@pytest.mark.sqlite
 def test_a_ring_that_only_lacks_a_key_takes_nobody_out_of_a_backup(
     opened: Opener, path: Path, ring: KeyRing
 ) -> None:

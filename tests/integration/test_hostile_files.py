@@ -18,6 +18,8 @@ from mnemon.exchange import chatgpt
 from mnemon.exchange.files import conversation_files
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
 
+pytestmark = pytest.mark.sqlite
+
 
 def conversation(**changes: object) -> dict[str, object]:
     said = {

@@ -31,6 +31,8 @@ from mnemon.testing.hostile import HOSTILE
 
 from .looking import Opener, RecordingEmbedder, bytes_of, found_in
 
+pytestmark = pytest.mark.sqlite
+
 
 @dataclass(slots=True)
 class Told:

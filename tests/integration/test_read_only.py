@@ -39,6 +39,8 @@ from .apart import (
 )
 from .looking import bytes_of
 
+pytestmark = pytest.mark.sqlite
+
 WORD = "zufibolema"
 
 WRITING = {"remember", "learn", "log", "end_session", "ingest", "update", "supersede", "forget"} | {

@@ -18,6 +18,8 @@ from mnemon.testing.embedders import HashingEmbedder, WordCounter
 
 from .looking import found_in
 
+pytestmark = pytest.mark.sqlite
+
 CLEARED = "PRAGMA wal_checkpoint(TRUNCATE)"
 
 

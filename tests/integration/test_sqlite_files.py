@@ -22,6 +22,8 @@ from mnemon.errors import (
 from mnemon.testing.builders import memory, record_id
 from mnemon.testing.store_records import remember
 
+pytestmark = pytest.mark.sqlite
+
 
 def open_store(path: Path) -> SqliteStore:
     return SqliteStore.open(path, cipher=PlainCipher(), busy_timeout_s=0.5)

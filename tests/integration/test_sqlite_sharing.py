@@ -31,6 +31,8 @@ from mnemon.testing.builders import (
 from mnemon.testing.store_records import remember, say
 from mnemon.testing.store_search import NOW, found, worded
 
+pytestmark = pytest.mark.sqlite
+
 
 def open_store(path: Path, **options: float) -> SqliteStore:
     store = SqliteStore.open(path, cipher=PlainCipher(), **options)  # type: ignore[arg-type]

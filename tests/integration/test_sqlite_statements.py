@@ -26,6 +26,8 @@ from mnemon.testing.builders import (
     short_entry,
 )
 
+pytestmark = pytest.mark.sqlite
+
 _WITHOUT_OWNER = {
     *("meta", "owners", "api_keys", "jobs", "sqlite_schema"),
     *("carray", "json_each", "w", "waiting"),

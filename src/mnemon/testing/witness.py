@@ -9,7 +9,7 @@ from mnemon.adapters.sqlite.connections import Connection
 from mnemon.errors import StoreUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -23,7 +23,7 @@ never ends."""
 
 
 class WitnessEmbedder:
-    """Embeds as another does, and looks at a SQLite store from outside at every call.
+    """Embeds as another does, and looks at a store from outside at every call.
 
     By a connection of its own, as another process would: see `check_nothing_is_held`.
 
@@ -31,10 +31,10 @@ class WitnessEmbedder:
         calls: How often it was asked for vectors.
     """
 
-    def __init__(self, embedder: Embedder, store: Path) -> None:
-        """Embed by this embedder and look at the store in this file, which may come later."""
+    def __init__(self, embedder: Embedder, check: Callable[[], object]) -> None:
+        """Embed by this embedder, and call this check before, which fails if something is held."""
         self._embedder = embedder
-        self._store = store
+        self._check = check
         self.calls = 0
 
     @property
@@ -54,7 +54,7 @@ class WitnessEmbedder:
             AssertionError: A snapshot or a transaction of the store is open.
         """
         self.calls += 1
-        check_nothing_is_held(self._store)
+        self._check()
         return self._embedder.embed(texts, role=role)
 
 
