@@ -41,11 +41,11 @@ from measuring import Table, Times, output, progress, report
 from numpy.typing import NDArray
 
 from mnemon import Mnemon
-from mnemon.bootstrap import open_store
 from mnemon.config import Settings
 from mnemon.domain.recall import Scope
 from mnemon.policies.vectors import quantise
 from mnemon.ports.store import Snapshot, Store
+from mnemon.stores import open_store
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
 
 MEMORIES, OWNERS, ONE = 1_000_000, 1_000, 100_000

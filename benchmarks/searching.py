@@ -16,11 +16,12 @@ from measuring import Table, Taken, Times, in_turns, progress, ratio
 from numpy.typing import NDArray
 
 from mnemon import Mnemon
-from mnemon.bootstrap import open_embedder, open_store
+from mnemon.bootstrap import open_embedder
 from mnemon.config import Settings
 from mnemon.domain.recall import Scope
 from mnemon.policies.vectors import quantise
 from mnemon.ports.embedder import Embedder, TextRole
+from mnemon.stores import open_store
 from mnemon.testing.embedders import HashingEmbedder
 
 QUERIES = 200

@@ -148,7 +148,7 @@ def database(request: pytest.FixtureRequest) -> Iterator[str]:
     from databases import PLACES
 
     with PLACES.lent(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mnemon.bootstrap.open_store", PLACES.open)
+        patch.setattr("mnemon.stores.open_store", PLACES.open)
         yield name
 
 

@@ -23,10 +23,10 @@ from psycopg import sql
 from mnemon.adapters.crypto.plain import PlainCipher
 from mnemon.adapters.postgres.schema import owner_number
 from mnemon.adapters.postgres.store import PostgresStore
-from mnemon.bootstrap import IN_MEMORY, open_ciphers, open_store
 from mnemon.config import Settings
 from mnemon.ports.cipher import Cipher, Ciphers
 from mnemon.ports.store import Store
+from mnemon.stores import IN_MEMORY, open_ciphers, open_store
 from mnemon.testing import witness
 from postgres import is_made, on_server, own, remade
 

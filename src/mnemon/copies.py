@@ -7,21 +7,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mnemon.bootstrap import (
-    IN_MEMORY,
-    is_postgres,
-    open_ciphers,
-    open_store,
-    postgres_place,
-    read_settings,
-    store_path,
-    store_url,
-)
+from mnemon.bootstrap import read_settings
 from mnemon.errors import Conflict, InvalidInput, NotFound
 from mnemon.ports.backups import Copyable
 from mnemon.ports.cipher import KeyChanging, Twinning
 from mnemon.ports.moving import Movable
 from mnemon.services.migrate import Migrating
+from mnemon.stores import (
+    IN_MEMORY,
+    is_postgres,
+    open_ciphers,
+    open_store,
+    postgres_place,
+    store_path,
+    store_url,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable

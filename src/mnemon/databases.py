@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.bootstrap import is_postgres, open_ciphers, open_ring, postgres_place, store_path
 from mnemon.config.urls import without_password
 from mnemon.errors import InvalidInput
+from mnemon.stores import is_postgres, open_ciphers, open_ring, postgres_place, store_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable

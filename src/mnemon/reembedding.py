@@ -5,11 +5,12 @@ from __future__ import annotations
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
-from mnemon import bootstrap
-from mnemon.bootstrap import IN_MEMORY, chosen_embedder, read_settings, store_url
+from mnemon import stores
+from mnemon.bootstrap import chosen_embedder, read_settings
 from mnemon.errors import InvalidInput
 from mnemon.ports.embedder import Asked
 from mnemon.services.reembed import Reembedding
+from mnemon.stores import IN_MEMORY, store_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -59,5 +60,5 @@ def _reembedding(
     named = settings.store if url is None else store_url(url)
     if named == IN_MEMORY:
         raise InvalidInput("store", "is kept in memory only: open another with the new model")
-    with closing(bootstrap.open_store(named, settings, ciphers)) as store:
+    with closing(stores.open_store(named, settings, ciphers)) as store:
         yield Reembedding(store)

@@ -15,11 +15,11 @@ from integration.condensing import condensing, sentence
 from migrations.saving import furnish
 from mnemon import Message, Mnemon
 from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.bootstrap import open_store
 from mnemon.config import Loaded, load
 from mnemon.ports.cipher import Ciphers
 from mnemon.ports.moving import Movable
 from mnemon.services.migrate import Migrated
+from mnemon.stores import open_store
 from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
 from mnemon.testing.hostile import HOSTILE

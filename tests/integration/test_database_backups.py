@@ -21,7 +21,6 @@ from mnemon.adapters.crypto.plain import PlainCipher
 from mnemon.adapters.crypto.xchacha import XChaChaCipher
 from mnemon.adapters.sql.moving import Moving
 from mnemon.adapters.sql.tables import OWNER_FACTS, OWNERS
-from mnemon.bootstrap import reset_store
 from mnemon.config import load
 from mnemon.errors import (
     Conflict,
@@ -34,6 +33,7 @@ from mnemon.errors import (
 )
 from mnemon.ports.backups import Restored
 from mnemon.ports.embedder import TextRole
+from mnemon.stores import reset_store
 from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
 from postgres import schemas_like

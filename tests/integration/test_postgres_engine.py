@@ -8,9 +8,9 @@ import pytest
 from mnemon import Mnemon
 from mnemon.adapters.crypto.plain import PlainCipher
 from mnemon.adapters.postgres.store import PostgresStore
-from mnemon.bootstrap import reset_store
 from mnemon.config import Settings
 from mnemon.errors import StoreUnavailable
+from mnemon.stores import reset_store
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
 from postgres import dropped
 

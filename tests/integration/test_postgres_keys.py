@@ -13,9 +13,9 @@ import pytest
 from mnemon import Mnemon
 from mnemon.adapters.crypto.backup import back_up, restore
 from mnemon.adapters.postgres.guarding import MAINTENANCE
-from mnemon.bootstrap import key_file, open_ring, reset_store
 from mnemon.config import Loaded, load
 from mnemon.errors import KeyUnavailable, StoreReadOnly
+from mnemon.stores import key_file, open_ring, reset_store
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
 from postgres import dropped, own
 

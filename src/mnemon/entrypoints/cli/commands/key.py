@@ -51,7 +51,7 @@ def run(call: Call, what: str, file: Path | None, *, passphrase: bool) -> None:
 
 
 def _ring(call: Call) -> KeyRing:
-    from mnemon.bootstrap import open_ring
+    from mnemon.stores import open_ring
 
     return open_ring(call.settings().settings)
 
@@ -68,7 +68,7 @@ def _back_up(call: Call, file: Path, *, passphrase: bool) -> None:
 
 def _restore(call: Call, file: Path) -> None:
     from mnemon.adapters.crypto.backup import needs_passphrase, restore
-    from mnemon.bootstrap import key_file
+    from mnemon.stores import key_file
 
     to = key_file(call.settings().settings)
     passphrase = _ask(confirm=False) if needs_passphrase(file) else None

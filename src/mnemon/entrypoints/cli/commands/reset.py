@@ -21,7 +21,7 @@ def run(call: Call, *, yes: bool) -> None:
     backed up. Works without the key: this is the way out where it is lost. Keys of other stores
     stay.
     """
-    from mnemon.bootstrap import reset_store
+    from mnemon.stores import reset_store
 
     settings = call.settings().settings
     consent(
