@@ -10,6 +10,7 @@ from mnemon.domain.work import Mark, Progress, Work
 from mnemon.ports.api_keys import ApiKey, KeyRole
 from mnemon.ports.idempotency import Reply
 from mnemon.ports.moving import Movable
+from mnemon.ports.reembedding import EmbeddingModel, Reembeddable
 from mnemon.ports.store import Snapshot, Store, Transaction
 from mnemon.ports.usage import Spent
 from mnemon.testing.builders import (
@@ -22,6 +23,26 @@ from mnemon.testing.builders import (
     short_entry,
     vector,
 )
+
+
+def _reembed(store: Store) -> None:
+    """Begin to make Alice's vectors anew, give that up, and do it."""
+    assert isinstance(store, Reembeddable)
+    for is_kept in (False, True):
+        store.begin_reembedding(EmbeddingModel("another", 4))
+        bare = store.bare_passages("alice", 9)
+        made = {each.place: np.ones(4, dtype=np.int8) for each in bare.passages}
+        assert store.count_bare("alice") == len(made) > 0
+        assert store.give_vectors("alice", bare, made)
+        store.hold_writers()
+        store.release_writers()
+        assert store.bare_owners() == []
+        assert store.switch_vectors() if is_kept else store.abandon_reembedding()
+        while store.remove_unused("alice", 0, 9) is not None:
+            pass
+        store.removed_unused()
+    store.expect_embedder("another", 4)
+    store.check_embedder()
 
 
 def do_everything(store: Store) -> None:
@@ -48,6 +69,7 @@ def do_everything(store: Store) -> None:
     for key in "kl":
         store.idempotency.begin("alice", key, b"request", now=at(0))
     store.idempotency.finish("alice", "k", Reply(200, b""))
+    _reembed(store)
     store.idempotency.begin("alice", "k", b"request", now=at(0))
     store.idempotency.abandon("alice", "l")
     if isinstance(store, Movable):

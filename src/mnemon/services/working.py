@@ -14,7 +14,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from mnemon.domain.work import Work
-from mnemon.errors import MnemonError, OwnerErased, ServiceFailed
+from mnemon.errors import MnemonError, OwnerErased, ServiceFailed, WrongEmbeddingModel
 from mnemon.policies.postponing import Postponing
 from mnemon.services.crew import Crew
 from mnemon.services.extracting import Lost
@@ -90,9 +90,11 @@ class Working:
 
         Raises:
             StoreUnavailable: The store can't be reached; what is left waits on.
+            WrongEmbeddingModel: Its vectors are of another model by now; what is left waits on.
         """
         if not self._access.enabled:
             return ()
+        self._access.store.check_embedder()  # before a model is asked for what can't be kept
         failed = threading.Event()
         with (
             Crew(self._at_once, "mnemon-ask") as asking,
@@ -186,6 +188,9 @@ class Working:
             _log.info("an owner's work was taken over by another process")
         except OwnerErased:
             _log.info("an owner was erased meanwhile")
+        except WrongEmbeddingModel:
+            self._access.store.claims.release(claim)  # who has the new model takes it at once
+            raise
         except MnemonError as error:
             self._failed(claim, may_pass=True)
             _log.warning("work failed, and is tried again later: %s", error)
