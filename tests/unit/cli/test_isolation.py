@@ -129,6 +129,8 @@ WHOLE = {
     "restore-backup": "replaces the whole store",
     "erase": "asked of the owner it names, by who runs the store",
     "key": "is about the keys of the whole store, or an owner's, by who runs it",
+    "migrate": "moves the whole store",
+    "db": "looks after the whole database",
     "reembed": "makes the vectors of the whole store anew",
     "reset": "deletes the whole store",
     "verify": "looks at the whole store, and shows no content",
