@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -21,7 +22,9 @@ from integration.moving import Places, fill, places
 from mnemon import AsyncMnemon, Mnemon
 from mnemon.adapters.crypto.plain import PlainCipher
 from mnemon.adapters.postgres.schema import FREE
+from mnemon.adapters.sql import copying
 from mnemon.adapters.sql.tables import OWNER_FACTS, OWNERS, TABLES
+from mnemon.bootstrap import reset_store
 from mnemon.errors import (
     Conflict,
     InvalidInput,
@@ -141,6 +144,19 @@ def test_a_plain_store_comes_back_as_it_was(plain: Places) -> None:
     assert plain.move("file", "server", verify=True).is_same
 
 
+@pytest.mark.parametrize("rows_at_once", [1, 3])
+def test_rows_come_whole_in_pages_of_any_size(
+    plain: Places, monkeypatch: pytest.MonkeyPatch, rows_at_once: int
+) -> None:
+    rows = furnished(plain).rows("file")
+    monkeypatch.setattr(copying, "_ROWS_AT_ONCE", rows_at_once)
+    for source, to in (("file", "server"), ("server", "back")):
+        assert plain.rows(source) == rows
+        assert plain.move(source, to).is_finished
+    monkeypatch.undo()
+    assert plain.rows("back") == rows
+
+
 def test_what_is_written_in_the_copy_is_sealed_for_the_copy_and_the_source_alike(
     at: Places,
 ) -> None:
@@ -180,6 +196,17 @@ def test_a_move_that_was_stopped_is_refused_when_opened_and_goes_on(
     assert at.rows(to) == rows
 
 
+@pytest.mark.parametrize("to", ["server", "back"])
+def test_a_part_of_a_store_can_be_deleted_and_begun_anew(at: Places, to: str) -> None:
+    furnished(at)
+    with pytest.raises(Stopped):
+        move(at, after(60, stop), to=to)
+    assert reset_store(replace(at.config.settings, store=at.urls[to]))
+    assert at.move("file", to).is_finished
+    assert at.rows(to) == at.rows("file")
+    at.opened(to).close()
+
+
 KILLED = """
 import os, signal, sys
 from mnemon import Mnemon
@@ -216,18 +243,19 @@ def test_a_killed_move_goes_on(at: Places, source: str, to: str) -> None:
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize(("source", "to"), [("file", "server"), ("server", "back")])
 def test_a_move_killed_at_every_moment_goes_on(at: Places, source: str, to: str) -> None:
     fill(at)
     rows = at.rows("file")
     if source == "server":
         at.move("file", "server")
-    for moment in count(1, 97):
+    for moment in count(1, 149):
         if killed(at, source, to, moment) == 0:
             break
         there = at.rows(to)
         assert {key: rows[key] for key in there} == there
-    assert moment > 97 * 10
+    assert moment > 149 * 8
     assert at.rows(to) == rows
 
 
