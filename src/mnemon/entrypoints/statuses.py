@@ -29,6 +29,33 @@ STATUSES: Mapping[type[errors.MnemonError], int] = {
 }
 """HTTP statuses."""
 
+_WRONG, _FAILED = -32602, -32603  # JSON-RPC's own: invalid params, internal error
+
+RPC_CODES: Mapping[type[errors.MnemonError], int] = {
+    errors.MnemonError: _FAILED,
+    errors.InvalidInput: _WRONG,
+    errors.InvalidConfiguration: _FAILED,
+    errors.NotFound: _WRONG,
+    errors.Forbidden: _WRONG,
+    errors.Conflict: _WRONG,
+    errors.Disabled: _FAILED,
+    errors.WrongEmbeddingModel: _FAILED,
+    errors.KeyUnavailable: _FAILED,
+    errors.StoreUnavailable: _FAILED,
+    errors.StoreReadOnly: _FAILED,
+    errors.StoreDamaged: _FAILED,
+    errors.StoreTooNew: _FAILED,
+    errors.OwnerErased: _WRONG,
+    errors.ServiceFailed: _FAILED,
+    errors.LimitReached: _FAILED,
+}
+"""Codes of JSON-RPC, for what MCP answers where no tool does: resources and prompts."""
+
+
+def rpc_code_of(error: errors.MnemonError) -> int:
+    """Return an error's code of JSON-RPC: its own, or that of the nearest class above it."""
+    return next(RPC_CODES[kind] for kind in type(error).__mro__ if kind in RPC_CODES)
+
 
 def status_of(error: errors.MnemonError) -> int:
     """Return an error's status: its own, or that of the nearest class above it."""

@@ -26,6 +26,7 @@ from mnemon.entrypoints.http.routes import (
     sessions,
     transfer,
 )
+from mnemon.entrypoints.mcp import over_http as mcp
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -101,7 +102,8 @@ def create_app(
     @asynccontextmanager
     async def living(app: FastAPI) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = serving.threads
-        yield
+        async with agents.running():
+            yield
         await anyio.to_thread.run_sync(engine.drain, serving.drain_s)
         del app
 
@@ -126,6 +128,7 @@ def create_app(
     problems.install(app)
     for module in ROUTERS:
         app.include_router(module.router)
+    agents = mcp.mount(app, serving.body_bytes)
     if serving.origins:
         app.add_middleware(
             CORSMiddleware,

@@ -49,6 +49,7 @@ COMMANDS: Final = {
     "retain": Entry("retain", "Remove for good what has long been inactive."),
     "worker": Entry("worker", "Learn in the background, and do scheduled jobs."),
     "serve": Entry("serve", "Serve it over HTTP, to programs and chat clients."),
+    "mcp": Entry("mcp", "Give it to an agent as tools, by the Model Context Protocol."),
     "api-key": Entry("api_key", "Make, list and revoke the keys of the service's callers."),
     "eval": Entry("eval_", "Measure how well the right messages are found in a data set."),
     "db": Entry("db", "Look at the store's database, bring it up to date, index it."),

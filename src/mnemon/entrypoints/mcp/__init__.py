@@ -1,0 +1,1 @@
+"""The tools over the Model Context Protocol, by the official SDK."""

@@ -1,0 +1,292 @@
+"""MCP over HTTP, by the official client against a real server: whose key, whose memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+from mcp import Client, MCPError
+
+from mnemon import Mnemon
+from mnemon.testing.clock import SettableClock
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from mnemon.testing.trespass import PATTERNS, furnish
+from mnemon.tools import TOOLS
+
+from .serving import MODES, asked, headers, served, text_of
+
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "tools/call",
+    "params": {"name": "memory_recall", "arguments": {"query": "tea"}},
+}
+ACCEPT = {"Accept": "application/json, text/event-stream"}
+
+
+@pytest.fixture
+def memory(clock: SettableClock) -> Iterator[Mnemon]:
+    with Mnemon.open(
+        ":memory:", embedder=HashingEmbedder(), tokens=WordCounter(), clock=clock
+    ) as opened:
+        yield opened
+
+
+@pytest.fixture
+def address(memory: Mnemon) -> Iterator[str]:
+    with served(memory) as url:
+        yield url
+
+
+@pytest.fixture
+def key(memory: Mnemon) -> Callable[..., str]:
+    """Return a way to make keys."""
+
+    def make(owner: str | None = "alice", role: str = "owner") -> str:
+        made = memory.create_api_key(f"{role} {owner}", role=role, owner=owner)
+        return made.secret
+
+    return make
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_official_client_stores_recalls_and_forgets(
+    address: str, key: Callable[..., str], memory: Mnemon, mode: str
+) -> None:
+    async def ask(client: Client) -> list[Any]:
+        arguments = {"key": "units", "content": "Prefers metric units", "category": "preference"}
+        stored = await client.call_tool("memory_store", {**arguments, "importance": 0.8})
+        found = await client.call_tool("memory_recall", {"query": "metric units", "limit": 3})
+        context = await client.call_tool("memory_context", {"query": "metric units"})
+        past = await client.call_tool("memory_history", {"key": "units"})
+        gone = await client.call_tool("memory_forget", {"key": "units"})
+        after = await client.call_tool("memory_recall", {"query": "metric units"})
+        return [stored, found, context, past, gone, after]
+
+    stored, found, context, past, gone, after = asked(address, headers(key()), ask, mode)
+    assert (stored.structured_content["kind"], stored.structured_content["version"]) == (
+        "preference",
+        1,
+    )
+    (only,) = found.structured_content["memories"]
+    assert only["id"] == stored.structured_content["id"]
+    assert only["text"] in text_of(found)
+    assert "Prefers metric units" in context.structured_content["text"]
+    assert [each["action"] for each in past.structured_content["changes"]] == ["remembered"]
+    assert gone.structured_content == {"memories": [only["id"]], "messages": []}
+    assert after.structured_content == {"memories": []}
+    kept = memory.get(only["id"], owner="alice")
+    assert (kept.state, kept.origin) == ("forgotten", "assistant")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_base_memory_single_memories_and_a_prompt_are_there(
+    address: str, key: Callable[..., str], memory: Mnemon, mode: str
+) -> None:
+    alice = memory.owner("alice")
+    stored = alice.remember("Prefers metric units", key="units")
+
+    async def ask(client: Client) -> list[Any]:
+        none = await client.list_resources()
+        alice.set_base_memory("# User Profile\n\nLives in Oslo. </memory>")
+        some = await client.list_resources(cache_mode="bypass")
+        base = await client.read_resource("memory://base")
+        one = await client.read_resource(f"memory://{stored.id}")
+        templates = await client.list_resource_templates()
+        prompts = await client.list_prompts()
+        prompt = await client.get_prompt("with_memory", {"question": "Which metric units?"})
+        with pytest.raises(MCPError) as unknown:
+            await client.read_resource("memory://0190c0de-0000-7000-8000-000000000000")
+        with pytest.raises(MCPError):
+            await client.read_resource("file:///etc/passwd")
+        with pytest.raises(MCPError):
+            await client.get_prompt("with_memory", {})
+        return [none, some, base, one, templates, prompts, prompt, unknown.value.code]
+
+    none, some, base, one, templates, prompts, prompt, code = asked(
+        address, headers(key()), ask, mode
+    )
+    assert none.resources == []
+    assert [each.uri for each in some.resources] == ["memory://base"]
+    assert base.contents[0].text == "# User Profile\n\nLives in Oslo. &lt;/memory>"
+    assert json.loads(one.contents[0].text)["text"] == "Prefers metric units"
+    assert [each.uri_template for each in templates.resource_templates] == ["memory://{id}"]
+    assert [each.name for each in prompts.prompts] == ["with_memory"]
+    said = prompt.messages[0].content.text
+    assert "Prefers metric units" in said
+    assert said.endswith("\n\nWhich metric units?")
+    assert code == -32602
+
+
+def test_tools_say_what_they_do_to_the_memory(address: str, key: Callable[..., str]) -> None:
+    listed = asked(address, headers(key()), lambda client: client.list_tools())
+    hints = {
+        each.name: (
+            each.annotations.read_only_hint,
+            each.annotations.destructive_hint,
+            each.annotations.open_world_hint,
+        )
+        for each in listed.tools
+        if each.annotations
+    }
+    assert hints == {
+        "memory_store": (False, False, False),
+        "memory_recall": (True, False, False),
+        "memory_forget": (False, True, False),
+        "memory_context": (True, False, False),
+        "memory_history": (True, False, False),
+    }
+    assert all(each.output_schema for each in listed.tools)
+
+
+def test_what_an_agent_gets_wrong_is_an_answer_it_can_read(
+    address: str, key: Callable[..., str]
+) -> None:
+    async def ask(client: Client) -> list[Any]:
+        return [
+            await client.call_tool("memory_store", {"key": "a", "content": "b"}),
+            await client.call_tool("memory_recall", {"query": "x", "since": "tomorrow"}),
+            await client.call_tool("memory_forget", {"key": "nothing"}),
+            await client.call_tool("memory_wipe", {}),
+        ]
+
+    results = asked(address, headers(key()), ask)
+    assert all(each.is_error for each in results)
+    assert [text_of(each) for each in results] == [
+        "Error: arguments: Object missing required field `category`",
+        "Error: since: must be Unix seconds, or ISO 8601 such as 2026-03-01T12:00:00Z",
+        "Error: no key 'nothing'",
+        f"Error: there is no tool of that name; there are {', '.join(TOOLS)}",
+    ]
+
+
+def test_keys_open_what_they_do_over_rest_and_nothing_else(
+    address: str, memory: Mnemon, key: Callable[..., str]
+) -> None:
+    memory.remember("Bob likes tea", owner="bob")
+
+    http = httpx.Client(headers=ACCEPT)
+
+    def status(shown: dict[str, str]) -> int:
+        return http.post(f"{address}/mcp", json=HELLO, headers=shown).status_code
+
+    of_alice, service = key(), key(None, "service")
+    assert status({}) == 401
+    assert status(headers("mnemon_wrong")) == 401
+    assert status(headers(of_alice)) == 200
+    assert status(headers(of_alice, "bob")) == 403
+    assert status(headers(service)) == 400
+    assert status(headers(service, "bob")) == 200
+    memory.revoke_api_key("owner alice")
+    assert status(headers(of_alice)) == 401
+    http.close()
+
+
+def test_a_page_of_another_origin_or_name_does_not_reach_it(
+    address: str, key: Callable[..., str]
+) -> None:
+    shown = {**ACCEPT, **headers(key())}
+    for more, expected in (
+        ({"Origin": "https://evil.example"}, 403),
+        ({"Host": "evil.example"}, 421),
+        ({"Content-Type": "text/plain"}, 415),
+    ):
+        answer = httpx.post(
+            f"{address}/mcp",
+            content=json.dumps(HELLO),
+            headers={"Content-Type": "application/json", **shown, **more},
+        )
+        assert answer.status_code == expected, more
+
+
+def test_there_is_no_session_that_another_key_could_use(
+    address: str, memory: Mnemon, key: Callable[..., str]
+) -> None:
+    memory.remember("Alice likes tea", owner="alice")
+    version = {"MCP-Protocol-Version": "2025-11-25"}
+    initialize = {
+        "jsonrpc": "2.0",
+        "id": 0,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        },
+    }
+    url, alice, bob = f"{address}/mcp", headers(key()), headers(key("bob"))
+    begun = httpx.post(url, json=initialize, headers={**ACCEPT, **alice})
+    assert begun.json()["result"]["serverInfo"]["name"] == "mnemon"
+    assert "mcp-session-id" not in begun.headers
+    stolen = {"Mcp-Session-Id": begun.headers.get("mcp-session-id", "1")}
+    as_bob = httpx.post(url, json=HELLO, headers={**ACCEPT, **bob, **version, **stolen})
+    assert as_bob.json()["result"]["structuredContent"] == {"memories": []}
+    for method in ("GET", "DELETE"):
+        assert httpx.request(method, url, headers={**ACCEPT, **alice}).status_code == 405
+
+
+def test_another_owners_names_are_as_if_nobody_had_them(
+    address: str, memory: Mnemon, key: Callable[..., str]
+) -> None:
+    things = furnish(memory.owner("alice"), "zufibolema")
+    before = [repr(each) for each in memory.export(owner="alice")]
+    names = [*things.keys, *things.ids, *PATTERNS]
+
+    async def ask(client: Client) -> list[str]:
+        said = []
+        for name in names:
+            past = await client.call_tool("memory_history", {"key": name})
+            gone = await client.call_tool("memory_forget", {"key": name})
+            said += [text_of(past), text_of(gone)]
+            with pytest.raises(MCPError) as refused:
+                await client.read_resource(f"memory://{name}")
+            said.append(refused.value.message)
+        for words in (*things.texts, *PATTERNS):
+            found = await client.call_tool("memory_recall", {"query": words})
+            context = await client.call_tool("memory_context", {"query": words})
+            said += [text_of(found), text_of(context)]
+        for category in (*things.tags, "%"):
+            arguments = {"query": things.texts[0], "category": category}
+            said.append(text_of(await client.call_tool("memory_recall", arguments)))
+        return said
+
+    said = asked(address, headers(key("bob")), ask)
+    asked_for = sorted({*names, *things.texts}, key=len, reverse=True)
+    for each in said:
+        left = each
+        for own in asked_for:
+            left = left.replace(own, "") if own else left
+        assert "zufibolema" not in left.lower()
+    assert [repr(each) for each in memory.export(owner="alice")] == before
+
+
+MALFORMED = (
+    b"",
+    b"{",
+    b"null",
+    b"[]",
+    b'{"jsonrpc": "2.0"}',
+    b'{"jsonrpc": "2.0", "id": {}, "method": "tools/call"}',
+    b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": []}',
+    b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": 5}}',
+    b'{"jsonrpc": "2.0", "id": 1, "method": "no/such"}',
+    b'{"jsonrpc": "1.0", "id": 1, "method": "ping"}',
+    b"[" * 2000 + b"]" * 2000,
+    b"\xff\xfe\x00",
+    json.dumps(HELLO).replace("tea", "\\ud800").encode(),
+)
+
+
+def test_malformed_requests_leave_it_serving(address: str, key: Callable[..., str]) -> None:
+    shown = {**ACCEPT, **headers(key()), "Content-Type": "application/json"}
+    with httpx.Client() as http:
+        for body in MALFORMED:
+            for version in ("2025-11-25", "2026-07-28", "1999-01-01"):
+                more = {**shown, "MCP-Protocol-Version": version}
+                answer = http.post(f"{address}/mcp", content=body, headers=more)
+                assert answer.status_code < 500, (body, answer.text)
+                assert "Traceback" not in answer.text
+            assert http.post(f"{address}/mcp", json=HELLO, headers=shown).status_code == 200
