@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from databases import check_nothing_is_held, execute
-from mnemon import Mnemon, bootstrap
+from mnemon import Mnemon, stores
 from mnemon.adapters.crypto.plain import PlainCipher
 from mnemon.config import Settings, load
 from mnemon.domain.memories import State
@@ -220,7 +220,7 @@ def test_a_repair_embeds_apart(looked: Looked) -> None:
 
 @pytest.mark.parametrize("held", ["read", "write"])
 def test_the_witness_sees_what_is_held(looked: Looked, held: str) -> None:
-    with closing(bootstrap.open_store(str(looked.path), Settings(), PlainCipher())) as store:
+    with closing(stores.open_store(str(looked.path), Settings(), PlainCipher())) as store:
         witness = WitnessEmbedder(HashingEmbedder(), lambda: check_nothing_is_held(looked.path))
         with store.write("alice") as tx:
             tx.end_session("s", looked.clock.now())
@@ -280,7 +280,7 @@ def test_a_memory_that_is_forgotten_while_it_is_embedded_is_not_changed(looked: 
 
 
 def test_a_change_that_never_fits_ends_and_writes_nothing(looked: Looked) -> None:
-    with closing(bootstrap.open_store(str(looked.path), Settings(), PlainCipher())) as store:
+    with closing(stores.open_store(str(looked.path), Settings(), PlainCipher())) as store:
         writing = Writing(store, Indexer(HashingEmbedder(), WordCounter(), store))
         tries: list[str] = []
 
