@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
 import pytest
 import schemathesis
@@ -13,10 +14,14 @@ from hypothesis import HealthCheck, given, settings
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 from schemathesis.specs.openapi.schemas import OpenApiSchema
 
+from integration.learning import client
 from mnemon import Mnemon
+from mnemon.adapters.transcription.openai import OpenAITranscriber
 from mnemon.entrypoints.http.app import Serving, create_app
+from mnemon.entrypoints.http.device import Devices
 from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from mnemon.testing.model_server import ModelServer
 
 _FEW, _MANY = 8, 300
 """Requests for each route: in each run of the tests, and in the long one."""
@@ -34,7 +39,8 @@ def as_lines(_: object, value: object) -> bytes:
 
 
 def _document() -> dict[str, Any]:
-    return create_app(cast("Mnemon", None), Serving()).openapi()
+    with Mnemon.open(":memory:", embedder=HashingEmbedder(), tokens=WordCounter()) as engine:
+        return create_app(engine, Serving()).openapi()
 
 
 _ROUTES = [
@@ -45,10 +51,22 @@ _ROUTES = [
 @pytest.fixture(scope="module")
 def app() -> Iterator[FastAPI]:
     clock = SettableClock(datetime(2026, 3, 1, 12, 0, tzinfo=UTC))
-    with Mnemon.open(
-        ":memory:", embedder=HashingEmbedder(), clock=clock, tokens=WordCounter()
-    ) as engine:
-        yield create_app(engine, Serving(wrong_keys_a_minute=1_000_000), clock)
+    with (
+        ModelServer(lambda _: "ACTION: SPEAK\nYes.") as model,
+        closing(
+            OpenAITranscriber("whisper-1", api_key="", base_url=model.openai_url, timeout_s=10)
+        ) as transcriber,
+        Mnemon.open(
+            ":memory:",
+            embedder=HashingEmbedder(),
+            clock=clock,
+            tokens=WordCounter(),
+            chat=client(model.openai_url),
+            worker=False,
+        ) as engine,
+    ):
+        devices = Devices(engine.chat_model, transcriber, lambda: True)
+        yield create_app(engine, Serving(wrong_keys_a_minute=1_000_000), clock, devices)
 
 
 @pytest.fixture(scope="module")

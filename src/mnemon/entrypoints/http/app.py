@@ -22,7 +22,9 @@ from mnemon.entrypoints.http.routes import (
     device,
     memories,
     operations,
+    owners,
     recalling,
+    reviewing,
     sessions,
     transfer,
 )
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from mnemon.engine import Mnemon
     from mnemon.ports.clock import Clock
 
-ROUTERS = (memories, recalling, sessions, transfer, device, operations)
+ROUTERS = (memories, recalling, reviewing, sessions, owners, transfer, device, operations)
 
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {

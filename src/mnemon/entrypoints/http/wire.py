@@ -416,3 +416,98 @@ class Changed(Sent):
 
     memories: list[str]
     count: int
+
+
+class Named(Given):
+    """One memory, by its id or by its key, or one message by its id."""
+
+    id: Id | None = None
+    key: Name | None = None
+
+
+class PurgedOut(ForgottenOut):
+    """What is gone for good."""
+
+    settled: bool = Field(description="Whether the store's own logs hold nothing of it either.")
+
+
+class WithheldOut(Sent):
+    """What waits for a review."""
+
+    withheld: list[MemoryOut | MessageOut]
+
+
+class ProfileOut(Sent):
+    """A profile that an owner can have."""
+
+    name: str
+    told: str = Field(description="When to choose it.")
+    kinds: list[str]
+
+
+class ProfilesOut(Sent):
+    """The owner's profile, and those there are."""
+
+    profile: str
+    profiles: list[ProfileOut]
+
+
+class NewProfile(Given):
+    """Which profile is to hold from now on."""
+
+    name: Name
+    dry_run: bool = Field(False, description="Only say what would change.")
+
+
+class SwitchedOut(Sent):
+    """What a change of profile does."""
+
+    before: str
+    after: str
+    kinds: list[tuple[str, str, int]]
+    messages: int
+    dry_run: bool
+
+
+class BacklogOut(Sent):
+    """What waits for a model."""
+
+    waiting: int
+    parked: int
+    oldest: datetime | None = None
+    stuck: list[str]
+
+
+class SpentOut(Sent):
+    """What was spent on calls of a model."""
+
+    calls: int
+    input_tokens: int
+    output_tokens: int
+
+
+class SpendingOut(Sent):
+    """What models were asked, and what it cost."""
+
+    since: Instant
+    by_purpose: dict[str, SpentOut]
+    total: SpentOut
+    cost: float | None = None
+
+
+class BaseMemoriesOut(Sent):
+    """All versions of the base memory, oldest first."""
+
+    versions: list[BaseMemoryOut]
+
+
+class RollBack(Given):
+    """Which version is to hold again."""
+
+    version: int = Field(ge=1)
+
+
+class OwnersOut(Sent):
+    """All who have something stored."""
+
+    owners: list[str]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from mnemon.entrypoints.http import wire
-from mnemon.entrypoints.http.callers import Admin, Engine, Known, Memory, NamedOwner
+from mnemon.entrypoints.http.callers import Engine, Known, Memory, NamedOwner
 from mnemon.entrypoints.http.once import Once, OnceRoute
 
 router = APIRouter(prefix="/v1", tags=["engine"], route_class=OnceRoute)
@@ -46,28 +46,3 @@ def consolidate(
     """Make an owner's memories shorter by the rules of their profile."""
     made = engine.consolidate(owner=caller.acting_for(named))
     return [wire.ConsolidatedOut.model_validate(each) for each in made]
-
-
-@router.get("/base-memory")
-def base_memory(memory: Memory) -> wire.BaseMemoryOut | None:
-    """Return the living document about the owner; null: there is none."""
-    found = memory.base_memory()
-    return None if found is None else wire.BaseMemoryOut.model_validate(found)
-
-
-@router.put("/base-memory")
-def set_base_memory(memory: Memory, given: wire.NewBaseMemory) -> wire.BaseMemoryOut:
-    """Let the base memory say this from now on; the version before is kept."""
-    return wire.BaseMemoryOut.model_validate(memory.set_base_memory(given.content))
-
-
-@router.get("/summaries")
-def summaries(memory: Memory) -> list[wire.MemoryOut]:
-    """Return the active memories that stand for others or for messages, oldest first."""
-    return [wire.MemoryOut.model_validate(each) for each in memory.summaries()]
-
-
-@router.delete("/owner", status_code=204)
-def erase_owner(caller: Admin, engine: Engine, named: NamedOwner = None) -> None:
-    """Remove everything of an owner for good, and the owner's key."""
-    engine.erase(caller.acting_for(named))

@@ -22,6 +22,17 @@ def list_sessions(memory: Memory) -> list[wire.SessionOut]:
     return [wire.SessionOut.model_validate(each) for each in memory.sessions()]
 
 
+@router.get("/recent")
+def recent_messages(
+    memory: Memory,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 20,
+    session: Annotated[wire.Name | None, Query(description="None: of all.")] = None,
+) -> wire.MessagesOut:
+    """Return the last messages, oldest first."""
+    found = memory.recent(limit, session=session)
+    return wire.MessagesOut(messages=[wire.MessageOut.model_validate(each) for each in found])
+
+
 @router.get("/{id}/messages")
 def list_messages(
     memory: Memory,

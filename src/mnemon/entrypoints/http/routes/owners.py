@@ -1,0 +1,110 @@
+"""An owner as a whole: profile, base memory, what waits for a model, what it cost, their end."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+
+from mnemon.entrypoints.http import wire
+from mnemon.entrypoints.http.callers import Admin, Engine, Memory, NamedOwner
+from mnemon.entrypoints.http.once import Once, OnceRoute
+
+router = APIRouter(prefix="/v1", tags=["owners"], route_class=OnceRoute)
+
+
+@router.get("/profile")
+def profile(memory: Memory, engine: Engine) -> wire.ProfilesOut:
+    """Return the owner's profile, and those that there are."""
+    known = [wire.ProfileOut.model_validate(each) for each in engine.profiles()]
+    return wire.ProfilesOut(profile=memory.profile(), profiles=known)
+
+
+@router.put("/profile")
+def switch_profile(memory: Memory, given: wire.NewProfile) -> wire.SwitchedOut:
+    """Let another profile hold from now on; say what that changes."""
+    switched = memory.switch_profile(given.name, dry_run=given.dry_run)
+    return wire.SwitchedOut.model_validate(switched)
+
+
+@router.get("/base-memory")
+def base_memory(
+    memory: Memory,
+    as_of: Annotated[datetime | None, Query(description="As it stood then.")] = None,
+) -> wire.BaseMemoryOut | None:
+    """Return the living document about the owner; null: there is none."""
+    found = memory.base_memory(as_of=as_of)
+    return None if found is None else wire.BaseMemoryOut.model_validate(found)
+
+
+@router.put("/base-memory")
+def set_base_memory(memory: Memory, given: wire.NewBaseMemory) -> wire.BaseMemoryOut:
+    """Let the base memory say this from now on; the version before is kept."""
+    return wire.BaseMemoryOut.model_validate(memory.set_base_memory(given.content))
+
+
+@router.get("/base-memory/versions")
+def base_memory_versions(memory: Memory) -> wire.BaseMemoriesOut:
+    """Return all versions of the base memory, oldest first."""
+    versions = [wire.BaseMemoryOut.model_validate(each) for each in memory.base_memory_versions()]
+    return wire.BaseMemoriesOut(versions=versions)
+
+
+@router.post("/base-memory/roll-back", dependencies=[Once])
+def roll_back_base_memory(memory: Memory, given: wire.RollBack) -> wire.BaseMemoryOut:
+    """Let the base memory say again what it said in an earlier version."""
+    return wire.BaseMemoryOut.model_validate(memory.roll_back_base_memory(given.version))
+
+
+@router.get("/summaries")
+def summaries(memory: Memory) -> list[wire.MemoryOut]:
+    """Return the active memories that stand for others or for messages, oldest first."""
+    return [wire.MemoryOut.model_validate(each) for each in memory.summaries()]
+
+
+@router.post("/summaries/{id}/undo", dependencies=[Once])
+def undo_consolidation(
+    memory: Memory, id: Annotated[str, Path(json_schema_extra={"format": "uuid"})]
+) -> wire.MemoryOut:
+    """Take a summary back: what it stands for is recalled as before."""
+    return wire.MemoryOut.model_validate(memory.undo_consolidation(id))
+
+
+@router.get("/backlog")
+def backlog(memory: Memory) -> wire.BacklogOut:
+    """Return what waits to be learned from with a model, and what failed too often."""
+    return wire.BacklogOut.model_validate(memory.backlog())
+
+
+@router.post("/retry", status_code=204, dependencies=[Once])
+def retry(memory: Memory) -> None:
+    """Let work that failed be tried again at once."""
+    memory.retry()
+
+
+@router.get("/usage")
+def usage(
+    memory: Memory,
+    since: Annotated[datetime | None, Query(description="None: in this hour.")] = None,
+) -> wire.SpendingOut:
+    """Return what language models were asked for the owner, and what it cost."""
+    return wire.SpendingOut.model_validate(memory.usage(since=since))
+
+
+@router.get("/owners")
+def owners(_: Admin, engine: Engine) -> wire.OwnersOut:
+    """Return the ids of all who have something stored."""
+    return wire.OwnersOut(owners=engine.owners())
+
+
+@router.delete("/owner", status_code=204)
+def erase_owner(caller: Admin, engine: Engine, named: NamedOwner = None) -> None:
+    """Remove everything of an owner for good, and the owner's key."""
+    engine.erase(caller.acting_for(named))
+
+
+@router.post("/owner/readmit", status_code=204)
+def readmit_owner(caller: Admin, engine: Engine, named: NamedOwner = None) -> None:
+    """Let an erased owner begin again, with nothing."""
+    engine.readmit(caller.acting_for(named))
