@@ -24,7 +24,6 @@ from mnemon.adapters.crypto.plain import PlainCipher
 from mnemon.adapters.postgres.schema import FREE
 from mnemon.adapters.sql import copying
 from mnemon.adapters.sql.tables import OWNER_FACTS, OWNERS, TABLES
-from mnemon.bootstrap import reset_store
 from mnemon.errors import (
     Conflict,
     InvalidInput,
@@ -33,6 +32,7 @@ from mnemon.errors import (
     StoreUnavailable,
 )
 from mnemon.services.migrate import Migrated
+from mnemon.stores import reset_store
 from mnemon.testing.clock import SettableClock
 from unit.cli.conftest import Program, WithoutModel
 
