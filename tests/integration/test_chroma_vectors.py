@@ -21,12 +21,17 @@ from mnemon.adapters.chroma.collections import Chroma, Found, Points
 from mnemon.adapters.chroma.embedded import EmbeddedChroma
 from mnemon.adapters.chroma.server import ChromaServer
 from mnemon.adapters.chroma.store import ChromaStore
+from mnemon.adapters.crypto.master import KeyFile
 from mnemon.adapters.crypto.plain import PlainCipher
+from mnemon.adapters.crypto.ring import KeyRing
+from mnemon.adapters.crypto.xchacha import KeyRingCiphers
 from mnemon.adapters.sqlite.store import SqliteStore
 from mnemon.domain.recall import Scope
 from mnemon.errors import InvalidConfiguration, ServiceFailed
+from mnemon.ports.cipher import KeyChanging
 from mnemon.ports.store import Store
 from mnemon.testing.builders import DIMENSION, at, memory, record_id, short_entry
+from mnemon.testing.store_reembedding import OTHER, fill, other_vector, reembed
 from mnemon.testing.store_search import found
 
 NOW = Scope(now=at(100_000))
@@ -204,6 +209,39 @@ def test_owners_with_few_items_can_be_left_out(tmp_path: Path) -> None:
         assert store._chroma.names(collection_of(store)) == []
         assert store.vectors_due("alice") == 0
         assert store.check_file() == []
+
+
+def test_vectors_that_were_made_anew_are_sent_anew(store: ChromaStore) -> None:
+    fill(store)
+    sent(store)
+    reembed(store)
+    with store.read("alice") as snapshot:  # while Chroma has those of before
+        assert len(snapshot.nearest(other_vector(1, 10), 9, NOW)) == 3
+    sent(store)
+    assert {len(vector) for vector in held(store).vectors} == {OTHER.dimension}
+    assert store.check_file() == []
+    with store.read("alice") as snapshot:
+        assert len(snapshot.nearest(other_vector(1, 10), 9, NOW)) == 3
+
+
+def test_another_key_of_an_owner_leaves_no_vector_of_the_key_before(tmp_path: Path) -> None:
+    ring = KeyRing(tmp_path / "key.ring", KeyFile(tmp_path / "key"))
+    chroma = ChromaServer(on_server().url, 30.0)
+    path = tmp_path / "memory.db"
+    with closing(ChromaStore.open(path, cipher=KeyRingCiphers(ring), chroma=chroma)) as store:
+        store.adopt_embedder("builders", DIMENSION)
+        keep(store, range(1, 6))
+        sent(store)
+        before = {row.tobytes() for row in np.rint(held(store).vectors)}
+        assert isinstance(store.cipher, KeyChanging)
+        version = store.cipher.add_version("alice")
+        store.reseal("alice", version, lambda text, _: short_entry(text, 1))
+        sent(store)
+        after = {row.tobytes() for row in np.rint(held(store).vectors)}
+        assert len(after) == 5
+        assert not before & after
+        assert store.check_file() == []
+        assert nearest(store) == [1, 2, 3, 4, 5]
 
 
 # --- it fails -----------------------------------------------------------------------------------

@@ -48,7 +48,7 @@ class EmbeddedChroma:
         Raises:
             InvalidConfiguration: Chroma is not installed.
         """
-        need("chromadb", "chroma")
+        need("chromadb", "vectors.backend", extra="chroma")
         self._path = path
         self._own = ProcessLock(path / _LOCK)
         self._lock = ThreadLock()

@@ -151,12 +151,12 @@ class Sending:
             )
         if known is not None and (known.is_dropping or version is None):
             return self._drop(owner)
-        if version is None or not has_more:
-            return False
         of = f"{model.prefix}{version}"
         if known is not None and known.model != of:
             self.outdate([owner])
             return True
+        if version is None or not has_more:
+            return False
         return self._bring(_Task(owner, known, of, model), only_changes=only_changes)
 
     def _bring(self, task: _Task, *, only_changes: bool) -> bool:

@@ -70,7 +70,7 @@ class ChromaServer:
         Raises:
             InvalidConfiguration: The URL is none, or the client is not installed.
         """
-        need("httpx", "chroma", extra="chroma-server")
+        need("httpx", "vectors.backend", extra="chroma-server")
         parts = urlsplit(url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise InvalidConfiguration(_SETTING, "must be a URL such as http://127.0.0.1:8000")

@@ -1,0 +1,162 @@
+"""What searches the vectors is a setting, and none that answers depend on."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import apsw
+import pytest
+
+from chroma import on_server
+from mnemon import Message, Mnemon, Role
+from mnemon.adapters.chroma.server import ChromaServer
+from mnemon.config import Loaded, load
+from mnemon.errors import InvalidConfiguration, ServiceFailed
+from mnemon.stores import reset_store
+from mnemon.testing.clock import SettableClock
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+
+PLACES = ("kitchen", "garden", "harbour", "library", "cellar", "attic", "market", "school")
+THINGS = ("key", "map", "lamp", "letter", "coin", "book", "rope", "clock", "stone", "photo")
+QUERIES = ("Where is the key?", "the lamp in the garden", "a book", "harbour rope", "nothing")
+
+
+def configured(folder: Path, backend: str) -> Loaded:
+    """Return settings of a store in a folder of its own."""
+    lines = [f'store = "{backend}/memory.db"', 'encryption_key_path = "keys/key"']
+    own = {
+        "memory": ['backend = "memory"'],
+        "sqlite-vec": ['backend = "sqlite-vec"'],
+        "chroma": ['backend = "chroma"'],
+        "server": ['backend = "chroma"', f'chroma_url = "{on_server().url}"'],
+        "both": ['backend = "chroma"', 'chroma_url = "http://x"', 'chroma_path = "y"'],
+        "no-url": ['backend = "chroma"', 'chroma_url = "127.0.0.1:8000"'],
+        "nobody": ['backend = "chroma"', 'chroma_url = "http://127.0.0.1:9"'],
+    }[backend]
+    file = folder / f"{backend}.toml"
+    file.write_text("\n".join(["[memory]", *lines, "[memory.vectors]", *own]) + "\n")
+    return load(file, {})
+
+
+def opened(config: Loaded) -> Mnemon:
+    return Mnemon.open(
+        config=config,
+        embedder=HashingEmbedder(),
+        tokens=WordCounter(),
+        clock=SettableClock(datetime(2026, 3, 1, tzinfo=UTC)),
+    )
+
+
+def furnish(memory: Mnemon) -> None:
+    """Let two owners say where things are."""
+    for owner in ("anna", "bob"):
+        said = [
+            Message(owner, f"The {thing} of {owner} is in the {place}", role=Role.USER)
+            for place in PLACES
+            for thing in THINGS
+        ]
+        memory.log(said, owner=owner, session="s1")
+        memory.remember(f"{owner} collects old maps", owner=owner)
+
+
+def answers(memory: Mnemon) -> list[tuple[str, float]]:
+    """Return what is recalled for some queries, with scores."""
+    return [
+        (one.content, one.score.total)
+        for query in QUERIES
+        for owner in ("anna", "bob")
+        for one in memory.recall(query, owner=owner, touch=False).memories
+    ]
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, float]]:
+    with opened(configured(tmp_path_factory.mktemp("memory"), "memory")) as memory:
+        furnish(memory)
+        return answers(memory)
+
+
+@pytest.mark.parametrize("backend", ["sqlite-vec", "chroma", "server"])
+def test_answers_and_scores_do_not_depend_on_what_searches(
+    tmp_path: Path, backend: str, expected: list[tuple[str, float]]
+) -> None:
+    config = configured(tmp_path, backend)
+    with opened(config) as memory:
+        furnish(memory)
+        assert answers(memory) == expected  # partly before all is sent, where it is sent
+    with opened(config) as memory:  # after: closing has waited for that
+        assert memory.stats(owner="anna").vectors_due == 0
+        assert answers(memory) == expected
+        assert memory.verify().findings == ()
+        assert memory.erase("bob").settled
+        assert {one for one, _ in answers(memory)} == {
+            one for one, _ in expected if "bob" not in one
+        }
+
+
+@pytest.mark.parametrize("backend", ["chroma", "server"])
+def test_a_reset_leaves_nothing_in_chroma(tmp_path: Path, backend: str) -> None:
+    config = configured(tmp_path, backend)
+    server = ChromaServer(on_server().url, 30.0)
+    before = set(server.names("mnemon-"))
+    with opened(config) as memory:
+        furnish(memory)
+    if backend == "server":
+        assert set(server.names("mnemon-")) - before
+    assert reset_store(config.settings)
+    assert set(server.names("mnemon-")) == before
+    assert [*Path(config.settings.store).parent.iterdir()] == []
+    server.close()
+
+
+def test_a_store_is_not_reset_while_chroma_still_has_its_vectors(tmp_path: Path) -> None:
+    config = configured(tmp_path, "nobody")
+    with opened(config) as memory:
+        furnish(memory)
+        assert memory.stats(owner="anna").vectors_due == 81
+        findings = memory.verify().findings
+        assert any("can't be reached" in each.detail for each in findings)
+    with sqlite(Path(config.settings.store)) as file:  # as if some had been sent before
+        file.execute("INSERT OR IGNORE INTO meta (name, value) VALUES ('vectors_id', 'x')")
+    with pytest.raises(ServiceFailed, match="can't be reached"):
+        reset_store(config.settings)
+    assert Path(config.settings.store).exists()
+
+
+@pytest.mark.parametrize("backend", ["both", "no-url"])
+def test_settings_that_can_not_be_are_refused(tmp_path: Path, backend: str) -> None:
+    with pytest.raises(InvalidConfiguration, match=r"vectors\.chroma"):
+        opened(configured(tmp_path, backend))
+
+
+@pytest.mark.parametrize(
+    ("backend", "module", "extra"),
+    [
+        ("sqlite-vec", "sqlite_vec", "sqlite-vec"),
+        ("chroma", "chromadb", "chroma"),
+        ("server", "httpx", "chroma-server"),
+    ],
+)
+def test_what_is_not_installed_is_named_with_what_brings_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str, module: str, extra: str
+) -> None:
+    config = configured(tmp_path, backend)
+    monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setattr(sys, "path", [])
+    with pytest.raises(InvalidConfiguration, match=rf"pip install 'mnemon\[{extra}\]'"):
+        opened(config)
+
+
+def test_no_password_of_a_server_is_shown(tmp_path: Path) -> None:
+    config = configured(tmp_path, "server")
+    vectors = replace(config.settings.vectors, chroma_url="http://me:sesame@127.0.0.1:8000")
+    assert "sesame" not in repr(vectors)
+
+
+@contextmanager
+def sqlite(path: Path) -> Iterator[apsw.Connection]:
+    with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as file:
+        yield file
