@@ -9,7 +9,7 @@ import psycopg
 from psycopg import sql
 
 from mnemon.adapters.postgres.connections import Access, translated
-from mnemon.adapters.postgres.places import session
+from mnemon.adapters.postgres.places import LOOKING_S, session
 from mnemon.adapters.postgres.schema import (
     APPLICATION,
     BOUND,
@@ -37,9 +37,6 @@ if TYPE_CHECKING:
 
 _LOCK = 0x4D6E656D
 """Of two who make or migrate a store at once, one waits for the other: "Mnem"."""
-
-_PATIENCE_S = 60.0
-"""No statement of these takes longer, where the server is well (a guess)."""
 
 _UNFORCED = (
     "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(%s)"
@@ -91,8 +88,7 @@ def prepare(place: Place, *, ciphers: Ciphers, analyser: int, making: Making) ->
         StoreTooNew: A newer Mnemon has written it.
         KeyUnavailable: Its key is missing, or another; nothing was changed.
     """
-    with session(place) as raw:
-        raw.patience_s = _PATIENCE_S + place.timeout_s
+    with session(place, patience_s=LOOKING_S + place.timeout_s) as raw:
         if not is_there(raw, place):
             made = make(raw, place, ciphers, analyser, making)
             if made is not None:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 _SCHEMA = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,54}")
 """What need not be quoted. PostgreSQL's names have 63 bytes; a suffix must have room."""
 
+LOOKING_S = 60.0
+"""How long the server may be silent where it is only looked at what there is (a guess)."""
+
 _KEEPALIVES = {
     "keepalives_idle": SILENT_S,
     "keepalives_interval": AGAIN_S,
@@ -112,8 +115,13 @@ def _named(parts: dict[str, Any]) -> str:
 
 
 @contextmanager
-def session(place: Place) -> Iterator[Raw]:
+def session(place: Place, *, patience_s: float | None = None) -> Iterator[Raw]:
     """Lend a connection as whom the URL names, to look at a database or to change its tables.
+
+    Args:
+        place: The database.
+        patience_s: For how long it may be silent while a statement runs; None: for ever, as
+            where tables are changed or filled.
 
     Raises:
         StoreUnavailable: It can't be reached.
@@ -126,6 +134,7 @@ def session(place: Place) -> Iterator[Raw]:
                 sql.SQL("SET lock_timeout = {}").format(patience_ms(place.timeout_s)),
             )
             _refuse_old(raw, place)
+            raw.patience_s = patience_s
             raw.execute(sql.SQL("; ").join(settings))
             yield raw
     except psycopg.Error as error:

@@ -17,7 +17,7 @@ from mnemon.adapters.crypto.ring_places import WAYS_OUT
 from mnemon.adapters.postgres.connections import Access, Connections
 from mnemon.adapters.postgres.guarding import APPLICATION, application
 from mnemon.adapters.postgres.opening import may_become_application
-from mnemon.adapters.postgres.places import session
+from mnemon.adapters.postgres.places import LOOKING_S, session
 from mnemon.errors import KeyUnavailable, StoreDamaged, StoreReadOnly
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class RingTables:
     def exists(self) -> bool:
         """See the protocol."""
         if not self._is_there:
-            with session(self._place) as raw:
+            with session(self._place, patience_s=LOOKING_S) as raw:
                 name = f"{self._place.schema}.ring"
                 found = raw.execute("SELECT to_regclass(%s) IS NOT NULL", (name,)).fetchone()
                 self._is_there = bool(found and found[0])
