@@ -435,10 +435,10 @@ def test_what_is_asked_on_this_machine_goes_through_no_proxy(
 
 
 def test_another_machine_may_be_asked_through_a_proxy() -> None:
-    assert wire._unproxied("http://[::1]:80/v1") == {"all://[::1]": None}
-    assert wire._unproxied("http://localhost/v1") == {"all://localhost": None}
-    assert wire._unproxied("https://api.openai.com/v1") == {}
-    assert wire._unproxied("https://127.0.0.1.example.org") == {}
+    assert wire.unproxied("http://[::1]:80/v1") == {"all://[::1]": None}
+    assert wire.unproxied("http://localhost/v1") == {"all://localhost": None}
+    assert wire.unproxied("https://api.openai.com/v1") == {}
+    assert wire.unproxied("https://127.0.0.1.example.org") == {}
 
 
 @each_service

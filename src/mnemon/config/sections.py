@@ -240,3 +240,24 @@ class Serve:
     drain_timeout_s: float = scalar(
         10.0, "how long to wait at the end for what is under way, in seconds", low=0.0, high=3600.0
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """`[memory.proxy]`: the service as a chat service that remembers; it asks `[memory.chat]`."""
+
+    memory_timeout_ms: int = scalar(
+        300, "how long the memory may keep a reply waiting", low=1, high=60_000
+    )
+    context_budget: int = scalar(
+        2000,
+        "how many tokens of memory the model is told, at most a quarter of its context window; 0:"
+        " nothing is told",
+        low=0, high=1_000_000,
+    )  # fmt: skip
+    compress: bool = scalar(
+        True, "whether a history that outgrows half of the context window is made shorter"
+    )
+    models: str = scalar(
+        "", "the only models that may be asked for, with commas", default="any that the service has"
+    )

@@ -6,7 +6,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mnemon.config.fields import scalar
-from mnemon.config.sections import Chunks, Device, Postgres, Serve, Tiers, Timeline, Vectors
+from mnemon.config.sections import (
+    Chunks,
+    Device,
+    Postgres,
+    Proxy,
+    Serve,
+    Tiers,
+    Timeline,
+    Vectors,
+)
 
 _COMPANION: dict[str, Any] = {"profile": "companion", "note": "companion only"}
 
@@ -310,6 +319,7 @@ class Settings:
     )
     postgres: Postgres = field(default_factory=Postgres)
     serve: Serve = field(default_factory=Serve)
+    proxy: Proxy = field(default_factory=Proxy)
     vectors: Vectors = field(default_factory=Vectors)
     device: Device = field(default_factory=Device)
     embedding: Embedding = field(default_factory=Embedding)

@@ -112,4 +112,9 @@ def system_text(context: str, today: date) -> str:
     rules = _RULES.format(today=today)
     if not context:
         return f"{rules}\n\n{_NO_MEMORY}"
-    return f"{rules}\n\n{_ABOUT_MEMORY}\n\n{MEMORY_HEADING}\n{context}"
+    return f"{rules}\n\n{memory_text(context)}"
+
+
+def memory_text(context: str) -> str:
+    """Return what a system turn says of what is remembered, whatever else it says."""
+    return f"{_ABOUT_MEMORY}\n\n{MEMORY_HEADING}\n{context}"

@@ -23,6 +23,8 @@ from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
 from mnemon.testing.model_server import ModelServer
 
+from .proxied import Echo
+
 _FEW, _MANY = 8, 300
 """Requests for each route: in each run of the tests, and in the long one."""
 
@@ -66,7 +68,8 @@ def app() -> Iterator[FastAPI]:
         ) as engine,
     ):
         devices = Devices(engine.chat_model, transcriber, lambda: True)
-        yield create_app(engine, Serving(wrong_keys_a_minute=1_000_000), clock, devices)
+        serving = Serving(wrong_keys_a_minute=1_000_000, upstream=Echo())
+        yield create_app(engine, serving, clock, devices)
 
 
 @pytest.fixture(scope="module")

@@ -46,7 +46,7 @@ def configured(settings: Chat, env: Mapping[str, str]) -> ChatModel | None:
         problem = f"names no model, which chat.provider = {settings.provider!r} needs"
         raise InvalidConfiguration("chat.model", problem)
     check_url(settings.base_url, SECTION)
-    key = _key(settings, env)
+    key = key_of(settings, env)
     timeout_s = settings.timeout_ms / _MS
     temperature = settings.temperature if settings.temperature >= 0 else None
     if settings.provider == "ollama":
@@ -92,7 +92,7 @@ def _by_key(provider: str) -> type[AnthropicChat | OpenAIChat]:
     return OpenAIChat
 
 
-def _key(settings: Chat, env: Mapping[str, str]) -> str:
+def key_of(settings: Chat, env: Mapping[str, str]) -> str:
     """Return the key, "" where the service wants none.
 
     Raises:

@@ -197,12 +197,12 @@ def http_options(httpx: Any, url: str, timeout_s: float) -> dict[str, Any]:
     return {
         "timeout": httpx.Timeout(timeout_s, connect=min(timeout_s, CONNECT_S)),
         "follow_redirects": False,
-        "mounts": _unproxied(url),
+        "mounts": unproxied(url),
         "event_hooks": {"request": [begun], "response": [bounded]},
     }
 
 
-def _unproxied(url: str) -> dict[str, None]:
+def unproxied(url: str) -> dict[str, None]:
     """Return what keeps a client from asking an address on this machine through a proxy."""
     host = urlsplit(url).hostname or ""
     try:

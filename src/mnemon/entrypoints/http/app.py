@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from time import monotonic
@@ -18,11 +18,13 @@ from mnemon.entrypoints.http.callers import Doorkeeper
 from mnemon.entrypoints.http.device import Devices
 from mnemon.entrypoints.http.guarding import Guard, Limits, Rates
 from mnemon.entrypoints.http.metrics import Metrics
+from mnemon.entrypoints.http.proxying.relaying import Proxy, Proxying
 from mnemon.entrypoints.http.routes import (
     device,
     memories,
     operations,
     owners,
+    proxy,
     recalling,
     reviewing,
     sessions,
@@ -34,9 +36,20 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from mnemon.engine import Mnemon
+    from mnemon.entrypoints.http.proxying.upstreams import Upstream
     from mnemon.ports.clock import Clock
 
-ROUTERS = (memories, recalling, reviewing, sessions, owners, transfer, device, operations)
+ROUTERS = (
+    memories,
+    recalling,
+    reviewing,
+    sessions,
+    owners,
+    transfer,
+    proxy,
+    device,
+    operations,
+)
 
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {
@@ -76,6 +89,8 @@ class Serving:
         requests_a_minute: Of each caller; 0: as many as they like.
         wrong_keys_a_minute: Of one address, before it has to wait.
         drain_s: For how long to wait at the end for what is being learned.
+        upstream: The chat service that is asked for clients; None: there is none.
+        proxying: How it is told of what is remembered.
     """
 
     open_for: str | None = None
@@ -87,6 +102,8 @@ class Serving:
     requests_a_minute: int = 0
     wrong_keys_a_minute: int = 20
     drain_s: float = 10.0
+    upstream: Upstream | None = None
+    proxying: Proxying = field(default_factory=Proxying)
 
 
 def create_app(
@@ -104,10 +121,12 @@ def create_app(
     @asynccontextmanager
     async def living(app: FastAPI) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = serving.threads
-        async with agents.running():
+        async with AsyncExitStack() as open_:
+            await open_.enter_async_context(agents.running())
+            if app.state.proxy is not None:
+                await open_.enter_async_context(app.state.proxy.running(engine, serving.drain_s))
             yield
         await anyio.to_thread.run_sync(engine.drain, serving.drain_s)
-        del app
 
     app = FastAPI(
         title="Mnemon",
@@ -123,6 +142,9 @@ def create_app(
     app.state.clock = clock or SystemClock()
     app.state.devices = devices or Devices(engine.chat_model, None, lambda: False)
     app.state.metrics = Metrics()
+    app.state.proxy = None
+    if serving.upstream is not None:
+        app.state.proxy = Proxy(serving.upstream, serving.proxying, app.state.metrics)
     app.state.doorkeeper = Doorkeeper(
         engine, serving.open_for, serving.wrong_keys_a_minute, monotonic
     )

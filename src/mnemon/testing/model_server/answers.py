@@ -33,6 +33,7 @@ class Answer:
 
     Attributes:
         text: What the model says.
+        calls: Which tools it calls: a name each, and what the tool is given, as JSON.
         vectors: What it says where vectors are asked for, one a text.
         places: Of which text each of them is said to be, where the protocol says so; None: in
             their order.
@@ -52,6 +53,7 @@ class Answer:
     """
 
     text: str = ""
+    calls: Sequence[tuple[str, str]] = ()
     vectors: Sequence[Sequence[float]] | None = None
     places: Sequence[int] | None = None
     input_tokens: int | None = None

@@ -46,7 +46,10 @@ def plain(asked: Asked, answer: Answer) -> dict[str, Any]:
     given, said = _counts(asked, answer)
     return {
         **_head(asked),
-        "content": [{"type": "text", "text": answer.text}] if answer.text else [],
+        "content": [
+            *([{"type": "text", "text": answer.text}] if answer.text else []),
+            *({**use, "input": json.loads(given)} for use, given in _uses(answer)),
+        ],
         "stop_reason": _finish(answer),
         "usage": {"input_tokens": given, "output_tokens": said},
     }
@@ -62,6 +65,11 @@ def streamed(asked: Asked, answer: Answer) -> Iterator[bytes]:
     for piece in pieces(answer.text):
         yield _event("content_block_delta", index=0, delta={"type": "text_delta", "text": piece})
     yield _event("content_block_stop", index=0)
+    for place, (use, told) in enumerate(_uses(answer), 1):
+        yield _event("content_block_start", index=place, content_block={**use, "input": {}})
+        delta = {"type": "input_json_delta", "partial_json": told}
+        yield _event("content_block_delta", index=place, delta=delta)
+        yield _event("content_block_stop", index=place)
     ending = {"stop_reason": _finish(answer), "stop_sequence": None}
     yield _event("message_delta", delta=ending, usage={"output_tokens": said})
     yield _event("message_stop")
@@ -85,7 +93,15 @@ def _head(asked: Asked) -> dict[str, Any]:
 
 
 def _finish(answer: Answer) -> str:
-    return answer.finish or ("end_turn" if answer.is_whole else "max_tokens")
+    whole = "tool_use" if answer.calls else "end_turn"
+    return answer.finish or (whole if answer.is_whole else "max_tokens")
+
+
+def _uses(answer: Answer) -> list[tuple[dict[str, Any], str]]:
+    return [
+        ({"type": "tool_use", "id": f"call_{place}", "name": name}, given)
+        for place, (name, given) in enumerate(answer.calls)
+    ]
 
 
 def _counts(asked: Asked, answer: Answer) -> tuple[int, int]:

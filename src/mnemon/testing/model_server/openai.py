@@ -29,7 +29,7 @@ def chat(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Aske
         "openai",
         path,
         body["model"],
-        turns=tuple(turn(message["role"], message["content"]) for message in body["messages"]),
+        turns=tuple(turn(message["role"], message.get("content")) for message in body["messages"]),
         schema=Schema(wanted["name"], wanted["schema"]) if wanted else None,
         is_stream=bool(body.get("stream")),
         max_tokens=limit,
@@ -41,7 +41,9 @@ def chat(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Aske
 
 def plain(asked: Asked, answer: Answer) -> dict[str, Any]:
     """Return a reply in one piece."""
-    message = {"role": "assistant", "content": answer.text, "refusal": None}
+    message: dict[str, Any] = {"role": "assistant", "content": answer.text, "refusal": None}
+    if answer.calls:
+        message = {**message, "content": answer.text or None, "tool_calls": _calls(answer)}
     choice = {"index": 0, "message": message, "finish_reason": _finish(answer), "logprobs": None}
     return {
         **_head(asked, "chat.completion"),
@@ -56,6 +58,8 @@ def streamed(asked: Asked, answer: Answer) -> Iterator[bytes]:
     yield _event({**head, "choices": [_delta({"role": "assistant", "content": ""})]})
     for piece in pieces(answer.text):
         yield _event({**head, "choices": [_delta({"content": piece})]})
+    for place, call in enumerate(_calls(answer)):
+        yield _event({**head, "choices": [_delta({"tool_calls": [{"index": place, **call}]})]})
     yield _event({**head, "choices": [_delta({}, _finish(answer))]})
     wanted = (asked.body.get("stream_options") or {}).get("include_usage")
     if wanted and answer.tells_tokens:
@@ -115,8 +119,16 @@ def _delta(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
     return {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
 
 
+def _calls(answer: Answer) -> list[dict[str, Any]]:
+    return [
+        {"id": f"call_{place}", "type": "function", "function": {"name": name, "arguments": given}}
+        for place, (name, given) in enumerate(answer.calls)
+    ]
+
+
 def _finish(answer: Answer) -> str:
-    return answer.finish or ("stop" if answer.is_whole else "length")
+    whole = "tool_calls" if answer.calls else "stop"
+    return answer.finish or (whole if answer.is_whole else "length")
 
 
 def _usage(asked: Asked, answer: Answer) -> dict[str, int]:

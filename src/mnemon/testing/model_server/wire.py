@@ -19,7 +19,7 @@ _PIECE = re.compile(r"\S+\s*|\s+")
 def turn(role: str, content: Any) -> Turn:
     """Return a turn; content that comes in blocks is joined."""
     known: Any = "system" if role == "developer" else role
-    return Turn(known, content if isinstance(content, str) else _joined(content))
+    return Turn(known, content if isinstance(content, str) else _joined(content or ()))
 
 
 def _joined(blocks: Iterable[Mapping[str, Any]]) -> str:

@@ -30,12 +30,15 @@ def run(call: Call, host: str | None, port: int | None) -> None:
     need("uvicorn", "serve", extra="serve")
     need("fastapi", "serve", extra="serve")
     from mnemon.entrypoints.http import answering, serving
+    from mnemon.entrypoints.http.proxying.configured import configured, proxying
 
     loaded = call.settings()
+    upstream = configured(loaded.settings.chat, os.environ)
     own = loaded.settings.serve
     own = replace(own, host=host or own.host, port=own.port if port is None else port)
     with call.wiring.engine(loaded) as engine:
         how = serving.serving(own, engine, lambda: call.owner)
+        how = replace(how, upstream=upstream, proxying=proxying(loaded.settings))
         open_for = f", open to this machine for {how.open_for!r}" if how.open_for else ""
         click.echo(f"mnemon: serving at http://{own.host}:{own.port}{open_for}", err=True)
         serving.run(engine, own, how, answering.devices(engine, loaded.settings, os.environ))

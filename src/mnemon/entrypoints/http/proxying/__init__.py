@@ -1,0 +1,1 @@
+"""A chat service that remembers: what is asked of it, whom it asks, and what it keeps of that."""

@@ -1,0 +1,106 @@
+"""What is done after a reply was sent: each owner's in its order, and none lost at the end."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+from mnemon.errors import ServiceFailed, StoreUnavailable
+
+Job = Callable[[], None]
+
+WAITS_S: Final = (0.5, 2.0, 8.0)
+"""After how many seconds what failed is tried again, where it may pass: guesses."""
+
+
+class Afterwards:
+    """Does things in the background, those of one owner one after the other. Thread-safe."""
+
+    def __init__(
+        self,
+        failed: Callable[[BaseException], None],
+        *,
+        threads: int = 4,
+        most: int = 10_000,
+        waits_s: tuple[float, ...] = WAITS_S,
+    ) -> None:
+        """Do nothing yet.
+
+        Args:
+            failed: Told of what was given up.
+            threads: How many owners have something done at once.
+            most: How many things may wait; what comes beyond is given up.
+            waits_s: See `WAITS_S`.
+        """
+        self._failed = failed
+        self._waits_s = waits_s
+        self._most = most
+        self._waiting: dict[str, deque[Job]] = {}
+        self._changed = threading.Condition()
+        self._ending = threading.Event()
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="mnemon-afterwards")
+
+    def put(self, owner_id: str, job: Job) -> None:
+        """Do something as soon as what was put before for its owner is done."""
+        with self._changed:
+            if sum(map(len, self._waiting.values())) >= self._most:
+                self._failed(StoreUnavailable("too much waits to be learned"))
+                return
+            begins = owner_id not in self._waiting
+            self._waiting.setdefault(owner_id, deque()).append(job)
+            if begins:
+                self._pool.submit(self._work, owner_id)
+
+    def wait(self, owner_id: str, timeout_s: float) -> bool:
+        """Wait until nothing of an owner's is left to do, at most so long; return whether."""
+        with self._changed:
+            return self._changed.wait_for(lambda: owner_id not in self._waiting, timeout_s)
+
+    def drain(self, timeout_s: float | None = None) -> bool:
+        """Wait until nothing is left to do, at most so long; return whether.
+
+        What failed is tried again at once, and not after a while.
+        """
+        self._ending.set()
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._waiting, timeout_s)
+
+    def close(self) -> None:
+        """End; what is left is given up."""
+        self._ending.set()
+        with self._changed:
+            for jobs in self._waiting.values():
+                jobs.clear()
+        self._pool.shutdown(wait=False)
+
+    def _work(self, owner_id: str) -> None:
+        while True:
+            with self._changed:
+                jobs = self._waiting[owner_id]
+                if not jobs:
+                    del self._waiting[owner_id]
+                    self._changed.notify_all()
+                    return
+            self._do(jobs[0])
+            with self._changed:
+                if jobs:
+                    jobs.popleft()
+
+    def _do(self, job: Job) -> None:
+        for wait_s in (*self._waits_s, None):
+            try:
+                job()
+            except (ServiceFailed, StoreUnavailable) as error:
+                may_pass = not isinstance(error, ServiceFailed) or error.retryable
+                if wait_s is None or not may_pass:
+                    self._failed(error)
+                    return
+                self._ending.wait(wait_s)
+            except Exception as error:  # noqa: BLE001 - the loop goes on, whatever one of them does
+                self._failed(error)
+                return
+            else:
+                return
