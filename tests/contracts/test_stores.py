@@ -80,7 +80,7 @@ class TestStoreWhoseVectorsAreSentMeanwhile(StoreContract):
         store.close()
 
 
-class TestStoreWithChromaInThisProcess(NearnessContract, ScopeContract):
+class TestStoreWithChromaInThisProcess(NearnessContract):
     @pytest.fixture
     def store(self, tmp_path: Path) -> Iterator[Store]:
         chroma = EmbeddedChroma(tmp_path / "chroma")

@@ -6,6 +6,7 @@ import os
 import socket
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -279,6 +280,54 @@ def test_while_the_server_is_stopped_nothing_is_lost_and_recall_is_right(
         server.stop()
 
 
+def test_writers_and_readers_go_on_while_the_server_is_stopped_and_started(
+    tmp_path: Path,
+) -> None:
+    server = RunningServer(tmp_path / "chroma")
+    server.start()
+    over = threading.Event()
+    problems: list[str] = []
+    written = dict.fromkeys(("alice", "bob"), 0)
+
+    def write(store: ChromaStore, owner: str) -> None:
+        while not over.is_set():
+            number = written[owner] + 1
+            keep(store, range(number, number + 1), owner)
+            written[owner] = number
+            over.wait(0.02)
+
+    def read(store: ChromaStore, owner: str) -> None:
+        while not over.is_set():
+            least = written[owner]
+            there = nearest(store, owner)
+            if there != list(range(1, len(there) + 1)) or len(there) < least:
+                problems.append(f"{owner}: {least} written, found {there}")
+            over.wait(0.02)
+
+    try:
+        with (
+            closing(opened(tmp_path / "memory.db", ChromaServer(server.url, 30.0))) as store,
+            ThreadPoolExecutor(4) as pool,
+        ):
+            doing = [pool.submit(do, store, o) for do in (write, read) for o in written]
+            try:
+                for _ in range(2):
+                    over.wait(0.5)
+                    server.stop()
+                    over.wait(0.5)
+                    server.start()
+            finally:
+                over.set()
+            for each in doing:
+                each.result()
+            assert problems == []
+            sent(store)
+            assert store.check_file() == []
+            assert {o: len(held(store, o).ids) for o in written} == written
+    finally:
+        server.stop()
+
+
 class _Odd(BaseHTTPRequestHandler):
     """Answers what the test says to every request."""
 
@@ -343,7 +392,7 @@ def test_odd_answers_change_nothing_that_is_found(tmp_path: Path, what: dict[str
     ):
         keep(store, range(6, 9))
         assert nearest(store) == list(range(1, 9))
-        assert store.vectors_due("alice") == 3
+        assert store.vectors_due("alice") >= 3  # all of them, where it says that there are none
     with closing(opened(path, ChromaServer(on_server().url, 30.0))) as store:
         sent(store)
         assert nearest(store) == list(range(1, 9))
@@ -416,6 +465,23 @@ def test_a_process_that_is_killed_while_it_sends_leaves_what_the_next_can_contin
         sent(store)
         assert store.check_file() == []
         assert nearest(store) == expected
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_what_a_process_committed_before_it_was_killed_is_sent_by_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    opened(path, ChromaServer(on_server().url, 30.0)).close()
+    child = os.fork()
+    if child == 0:
+        store = opened(path, ChromaServer("http://127.0.0.1:9", 30.0))  # so that it can't be sent
+        keep(store, range(1, 6))
+        os._exit(9)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    with closing(opened(path, ChromaServer(on_server().url, 30.0))) as store:
+        assert nearest(store) == [1, 2, 3, 4, 5]
+        assert store.check_file() == []
+        assert len(held(store).ids) == 5
 
 
 def test_a_process_that_was_killed_after_it_marked_is_continued(store: ChromaStore) -> None:
