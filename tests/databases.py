@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -137,6 +138,13 @@ def contents(path: Path) -> dict[str, bytes]:
         return {
             table: _copied(raw, table) for (table,) in raw.execute(tables, (schema,)).fetchall()
         }
+
+
+def bytes_under(folder: Path) -> bytes:
+    """Return all that stands in the files under a folder, and in the stores that are there."""
+    files = [each.read_bytes() for each in sorted(folder.rglob("*")) if each.is_file()]
+    stores = [name for name in PLACES.of if Path(name).is_relative_to(folder.resolve())]
+    return b"".join([*files, *chain.from_iterable(contents(Path(s)).values() for s in stores)])
 
 
 def _copied(raw: psycopg.Connection[Any], table: str) -> bytes:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from databases import bytes_under
 from mnemon import Mnemon
 from mnemon.adapters.crypto.plain import PlainCipher
 from mnemon.errors import NotFound, OwnerErased
@@ -22,11 +23,10 @@ def fill(memory: Mnemon, owner: str) -> None:
 
 
 def held(folder: Path, *words: str) -> list[str]:
-    found = b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
-    return [word for word in words if word.encode() in found.lower()]
+    found = bytes_under(folder).lower()
+    return [word for word in words if word.encode() in found]
 
 
-@pytest.mark.sqlite
 def test_no_byte_of_the_store_holds_what_an_erased_owner_had(tmp_path: Path) -> None:
     with Mnemon.open(
         tmp_path / "memory.db",

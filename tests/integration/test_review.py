@@ -6,9 +6,9 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
-import apsw
 import pytest
 
+from databases import execute
 from mnemon import Message, Mnemon, OwnerMemory
 from mnemon.domain.memories import Action, Memory, State
 from mnemon.domain.messages import Role
@@ -224,8 +224,7 @@ def test_an_approval_outlasts_a_new_key_and_a_repair(tmp_path: Path) -> None:
             alice.approve(id_)
         memory.rotate_key("alice")
         assert alice.review() == ()
-    with apsw.Connection(str(path)) as damaged:
-        damaged.execute("UPDATE items SET words = 99")
+    assert execute(path, "UPDATE items SET words = 99")
     with Mnemon.open(path, embedder=HashingEmbedder(), tokens=WordCounter()) as memory:
         assert memory.verify(repair=True).is_clean
         alice = memory.owner("alice")

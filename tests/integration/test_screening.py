@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from databases import bytes_under
 from mnemon import Message, Mnemon, OwnerMemory
 from mnemon.domain.messages import Role
 from mnemon.errors import InvalidInput
@@ -45,13 +46,9 @@ def plain(folder: Path, embedder: RecordingEmbedder, clock: SettableClock) -> It
         yield opened.owner("alice")
 
 
-def bytes_in(folder: Path) -> bytes:
-    return b"".join(file.read_bytes() for file in folder.rglob("*") if file.is_file())
-
-
 def leaks(secrets: Sequence[str], folder: Path, embedder: RecordingEmbedder) -> list[str]:
-    """Return the secrets that stand in any file, or in anything that was embedded."""
-    stored = bytes_in(folder)
+    """Return the secrets that stand in what is stored, or in anything that was embedded."""
+    stored = bytes_under(folder)
     told = "\n".join(embedder.seen)
     assert b"wallaby" in stored
     assert "wallaby" in told
