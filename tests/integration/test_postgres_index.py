@@ -22,7 +22,7 @@ from mnemon.adapters.postgres.connections import SEARCHING, Access
 from mnemon.adapters.postgres.distributing import distributing
 from mnemon.adapters.postgres.places import Place, place_of, session
 from mnemon.adapters.postgres.schema import BOUND, FREE, Making
-from mnemon.adapters.postgres.search import _NEAREST, VectorTables
+from mnemon.adapters.postgres.search import _BY_INDEX, _NEAREST, VectorTables
 from mnemon.adapters.postgres.store import PostgresStore
 from mnemon.adapters.postgres.vector_index import Wanted, build, building, drop, found
 from mnemon.domain.items import Features, Span, Trait
@@ -100,7 +100,9 @@ def asked(
         owner = connection.owner("alice")
         tables = VectorTables(connection, store._sealing("alice", owner), owner.number, column)
         hidden = tables.hidden(query)
-        statement = before + _NEAREST.format(width=tables.width(hidden), vector=column)
+        statement = before + _NEAREST.format(
+            width=tables.width(hidden), vector=column, named="", order=_BY_INDEX
+        )
         return connection.rows(statement, (owner.number, connection.vector(hidden), 200))
 
 
@@ -123,6 +125,24 @@ def test_the_search_uses_the_index_and_finds_the_nearest(
     assert max(off) < VectorTables.slack
     with opened.read("alice") as snapshot:
         assert snapshot.nearest(query, 10, Scope(now=at(9_999))).tolist() == exact[:10]
+
+
+def test_where_the_index_gives_up_early_all_of_the_owners_are_compared(url: str) -> None:
+    """As it does among very many owners: it looks at so many vectors, whosever they are."""
+    with closing(filled(url, PlainCipher(), Making())) as store:
+        built(url)
+        with store._connections.reading("alice") as connection:
+            for setting in ("enable_sort = off", "hnsw.ef_search = 1", "hnsw.max_scan_tuples = 1"):
+                connection.run(f"SET LOCAL {setting}")
+            owner = connection.owner("alice")
+            sealing = store._sealing("alice", owner)
+            tables = VectorTables(connection, sealing, owner.number, "vector")
+            query = DRAWN[0][5] // 2
+            assert len(asked(store, query)) == 200
+            near = tables.near(query, 200, None)
+        similar = np.sort(cosines(DRAWN[0], query))[::-1]
+        assert len(near.items) == 200
+        assert near.beyond == pytest.approx(1 - similar[199], abs=VectorTables.slack)
 
 
 def test_an_index_of_another_kind_takes_the_place_of_the_first(url: str) -> None:

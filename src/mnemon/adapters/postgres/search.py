@@ -10,14 +10,20 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from mnemon.adapters.sql.connection import Row
+
     Integers = NDArray[np.int64]
     Vectors = NDArray[np.int8]
 
+_DISTANCE = "{vector}::halfvec({width}) <=> ?2::halfvec({width})"
 _NEAREST = (
-    "SELECT item, {vector}::halfvec({width}) <=> ?2::halfvec({width}) AS distance, {vector}"
-    " FROM passages WHERE owner_id = ?1 AND {vector} IS NOT NULL ORDER BY distance LIMIT ?3"
+    f"SELECT item, {_DISTANCE} AS distance, {{vector}} FROM passages"
+    " WHERE owner_id = ?1 AND {vector} IS NOT NULL{named} ORDER BY {order} LIMIT ?3"
 )
-_NEAREST_OF = _NEAREST.replace(" ORDER BY", " AND item IN (SELECT value FROM carray(?4)) ORDER BY")
+_NAMED = " AND item IN (SELECT value FROM carray(?4))"
+
+_BY_INDEX, _ONE_BY_ONE = "distance", f"({_DISTANCE}) + 0"
+"""In which order: as an index may give it, and as none can."""
 
 
 class VectorTables(StoredVectors):
@@ -29,15 +35,19 @@ class VectorTables(StoredVectors):
     def near(self, query: Vectors, most: int, items: Integers | None) -> Near:
         """See `StoredVectors`."""
         hidden = self.hidden(query)
-        width = self.width(hidden)
-        values = (self._owner, self._connection.vector(hidden), most)
-        if items is None:
-            nearest = _NEAREST.format(width=width, vector=self._vector)
-            rows = self._connection.rows(nearest, values)
-        else:
-            named = self._connection.many_numbers(items.tolist())
-            nearest = _NEAREST_OF.format(width=width, vector=self._vector)
-            rows = self._connection.rows(nearest, (*values, named))
+        values: tuple[object, ...] = (self._owner, self._connection.vector(hidden), most)
+        if items is not None:
+            values = (*values, self._connection.many_numbers(items.tolist()))
+        named, width = "" if items is None else _NAMED, self.width(hidden)
+        rows: list[Row] = []
+        # Among very many owners an index gives up before it has found enough of one's own: fewer
+        # than were asked for are all there are only where each was compared.
+        for order in (_BY_INDEX, _ONE_BY_ONE):
+            how = order.format(vector=self._vector, width=width)
+            statement = _NEAREST.format(vector=self._vector, width=width, named=named, order=how)
+            rows = self._connection.rows(statement, values)
+            if len(rows) == most:
+                break
         # An index of lists may give them a little out of order.
         beyond = max(row[1] for row in rows) if rows and len(rows) == most else None
         return Near([row[0] for row in rows], [row[2] for row in rows], beyond)
