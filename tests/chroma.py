@@ -1,4 +1,4 @@
-"""A Chroma server for the tests, and stores that use it or one in this process."""
+"""A Chroma server for the tests, stores that use it, and what is done with them."""
 
 import atexit
 import os
@@ -12,11 +12,18 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any
 from urllib.error import URLError
 from urllib.request import urlopen
 
+from mnemon.adapters.chroma import ledger
+from mnemon.adapters.chroma.collections import Chroma, Found, Points
 from mnemon.adapters.chroma.store import ChromaStore
-from mnemon.ports.store import Transaction
+from mnemon.adapters.crypto.plain import PlainCipher
+from mnemon.domain.recall import Scope
+from mnemon.ports.store import Store, Transaction
+from mnemon.testing.builders import DIMENSION, at, memory, short_entry
+from mnemon.testing.store_search import found
 
 _STARTS_WITHIN_S = 60.0
 
@@ -87,3 +94,54 @@ class UpToDateStore(ChromaStore):
         with super().write(owner_id) as transaction:
             yield transaction
         assert self._sending.send()
+
+
+NOW = Scope(now=at(100_000))
+
+
+class Counting:
+    """Passes everything on to a Chroma, and counts the searches."""
+
+    def __init__(self, chroma: Chroma) -> None:
+        self._chroma = chroma
+        self.searches: list[tuple[str, int]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._chroma, name)
+
+    def nearest(self, name: str, query: Any, most: int) -> Found:
+        self.searches.append((name, most))
+        return self._chroma.nearest(name, query, most)
+
+
+def opened(path: Path, chroma: Any, **more: Any) -> ChromaStore:
+    store = ChromaStore.open(path, cipher=PlainCipher(), chroma=chroma, **more)
+    store.adopt_embedder("builders", DIMENSION)
+    return store
+
+
+def keep(store: Store, numbers: range, owner: str = "alice", angle: float = 0.01) -> None:
+    """Store memories, each a little farther from the first axis than the one before."""
+    with store.write(owner) as tx:
+        tx.insert(
+            [(memory(n, f"memory {n}", owner_id=owner), short_entry(f"memory {n}", 1, angle * n))
+             for n in numbers]
+        )  # fmt: skip
+
+
+def sent(store: ChromaStore) -> None:
+    assert store._sending.send()
+
+
+def nearest(store: Store, owner: str = "alice", limit: int = 1_000) -> list[int]:
+    with store.read(owner) as snapshot:
+        return found(snapshot, NOW, (1.0,), limit)
+
+
+def collection_of(store: ChromaStore, owner: str = "alice") -> str:
+    with store._connections.reading() as connection:
+        return ledger.name_of(ledger.store_id(connection) or "", connection.owner(owner).number)
+
+
+def held(store: ChromaStore, owner: str = "alice") -> Points:
+    return store._chroma.page(collection_of(store, owner), 0, 1_000)

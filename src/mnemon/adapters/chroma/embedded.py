@@ -159,9 +159,6 @@ class EmbeddedChroma:
         return attempt(lambda: call(self._opened()), (ChromaError, OSError, ValueError), told)
 
     def _opened(self) -> Any:
-        import chromadb
-        from chromadb.config import Settings
-
         with self._lock:
             if self._client is None or self._process != os.getpid():
                 self._abandon()
@@ -169,6 +166,15 @@ class EmbeddedChroma:
                 if not self._own.acquire():
                     problem = "is in use by another process: run it as a server for several"
                     raise ServiceFailed(SERVICE, problem, retryable=True)
-                settings = Settings(anonymized_telemetry=False)
-                self._client = chromadb.PersistentClient(str(self._path), settings=settings)
+                self._client = self._made()
             return self._client
+
+    def _made(self) -> Any:
+        import chromadb
+        from chromadb.config import Settings
+
+        try:
+            settings = Settings(anonymized_telemetry=False)
+            return chromadb.PersistentClient(str(self._path), settings=settings)
+        except AttributeError as error:  # of what a failure before has left half made, and it keeps
+            raise ServiceFailed(SERVICE, "can't be opened", retryable=True) from error

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mnemon.adapters.chroma import ledger
 from mnemon.adapters.chroma.collections import SERVICE, NoCollection
 from mnemon.adapters.chroma.locking import ThreadLock
-from mnemon.errors import ServiceFailed
+from mnemon.errors import ServiceFailed, StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -107,11 +107,12 @@ class Sending:
 
         Raises:
             ServiceFailed: Another process is sending.
+            StoreUnavailable: The file that is locked for it can't be made.
         """
         with self._turn:
             until_s = monotonic() + wait_s
             pause = threading.Event()
-            while not self._lock.acquire():
+            while not self._acquired():
                 if stopped() or monotonic() > until_s:
                     problem = "is being brought up to date by another process"
                     raise ServiceFailed(SERVICE, problem, retryable=True)
@@ -120,6 +121,13 @@ class Sending:
                 yield
             finally:
                 self._lock.release()
+
+    def _acquired(self) -> bool:
+        try:
+            return self._lock.acquire()
+        except OSError as error:
+            problem = f"{self._lock.path} can't be locked: {error.strerror}"
+            raise StoreUnavailable(problem) from error
 
     def _due(self, *, only_changes: bool) -> list[int]:
         with self._connections.reading() as connection:

@@ -9,7 +9,7 @@ import numpy as np
 
 from mnemon.adapters.chroma import ledger
 from mnemon.adapters.chroma.collections import NoCollection
-from mnemon.errors import ServiceFailed
+from mnemon.errors import ServiceFailed, StoreReadOnly, StoreUnavailable
 from mnemon.ports.verifying import Finding
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from mnemon.adapters.sqlite.connections import Connections
 
 _KIND = "vector"
+
+_FAILURES = (ServiceFailed, StoreUnavailable, StoreReadOnly)
 
 
 class Comparing:
@@ -37,12 +39,12 @@ class Comparing:
 
     def found(self) -> list[Finding]:
         """Return in what Chroma differs; what is due is sent before, if it can be."""
-        with suppress(ServiceFailed):  # asked once more, and told, below
+        with suppress(*_FAILURES):  # asked once more, and told, below
             self._sending.send()
         try:
             with self._sending.alone():
                 return [*self._of_owners(), *self._due(), *self._nobodys()]
-        except ServiceFailed as failure:
+        except _FAILURES as failure:
             return [Finding(_KIND, None, None, str(failure)), *self._due()]
 
     def repair(self) -> None:
@@ -50,7 +52,7 @@ class Comparing:
 
         Raises nothing where Chroma can't be reached: it is found again.
         """
-        with suppress(ServiceFailed):
+        with suppress(*_FAILURES):
             with self._sending.alone():
                 differing = [sent.owner for sent, _ in self._differences()]
                 for name in self._strangers():

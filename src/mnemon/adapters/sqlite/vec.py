@@ -83,7 +83,7 @@ class SqliteVecStore(SqliteStore):
         self._in_memory = in_memory
 
     def _search(self, connection: shared.Connection, sealing: Sealing, owner: OwnerRow) -> Search:
-        if owner.next_item <= self._in_memory or not isinstance(connection, Connection):
+        if owner.next_item <= self._in_memory + 1 or not isinstance(connection, Connection):
             return super()._search(connection, sealing, owner)
         connection.extend(self._library, {"widened": _widened})
         tables = VecTables(connection, sealing, owner.number, self._space(owner).column)
