@@ -1,0 +1,25 @@
+"""A memory in which nothing needs a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+
+from mnemon import Mnemon
+from mnemon.testing.clock import SettableClock
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+
+
+@pytest.fixture
+def clock() -> SettableClock:
+    return SettableClock(datetime(2026, 3, 1, 12, tzinfo=UTC))
+
+
+@pytest.fixture
+def memory(clock: SettableClock) -> Iterator[Mnemon]:
+    with Mnemon.open(
+        ":memory:", embedder=HashingEmbedder(), tokens=WordCounter(), clock=clock
+    ) as opened:
+        yield opened

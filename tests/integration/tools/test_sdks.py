@@ -1,0 +1,194 @@
+"""The services' own SDKs, unchanged, with a model by script that calls the tools."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import anyio
+import pytest
+from anthropic import Anthropic, AsyncAnthropic
+from openai import OpenAI
+
+from mnemon import Mnemon, tools
+from mnemon.errors import InvalidConfiguration
+from mnemon.testing.model_server import Answer, Asked, ModelServer
+
+NOTES = "/memories/notes.md"
+
+
+def calls_by_anthropic(*calls: dict[str, Any], name: str = "memory") -> Answer:
+    """Return a reply that calls a tool of that name, as Anthropic's service has it."""
+    blocks = [
+        {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": call}
+        for number, call in enumerate(calls)
+    ]
+    message = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "scripted",
+        "content": blocks,
+        "stop_reason": "tool_use",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 1, "output_tokens": 1},
+    }
+    return Answer(raw=json.dumps(message))
+
+
+def results(asked: Asked) -> list[dict[str, Any]]:
+    """Return the tools' results that a request carries last."""
+    content = asked.body["messages"][-1]["content"]
+    return [each for each in content if each["type"] == "tool_result"]
+
+
+MEMORY_CALLS: Sequence[dict[str, Any]] = (
+    {"command": "view", "path": "/memories"},
+    {"command": "create", "path": NOTES, "file_text": "Likes coffee"},
+    {"command": "str_replace", "path": NOTES, "old_str": "coffee", "new_str": "tea"},
+    {"command": "insert", "path": NOTES, "insert_line": 1, "insert_text": "No sugar"},
+    {"command": "view", "path": "/memories/../../etc/passwd"},
+    {"command": "view", "path": NOTES},
+)
+
+
+def check_run(server: ModelServer, memory: Mnemon, said: str) -> None:
+    told = [results(asked)[0] for asked in server.asked[1:]]
+    assert said == "Noted."
+    assert [bool(each.get("is_error")) for each in told] == [False] * 4 + [True, False]
+    assert told[-1]["content"].endswith("     1\tLikes tea\n     2\tNo sugar")
+    assert server.asked[0].body["tools"] == [{"type": "memory_20250818", "name": "memory"}]
+    assert memory.get(key=NOTES, owner="alice").version == 3
+
+
+def test_anthropics_tool_runner_keeps_its_files_here(memory: Mnemon) -> None:
+    script = [*(calls_by_anthropic(call) for call in MEMORY_CALLS), "Noted."]
+    with ModelServer(script) as server, Anthropic(api_key="k", base_url=server.url) as client:
+        runner = client.beta.messages.tool_runner(
+            model="scripted",
+            max_tokens=100,
+            messages=[{"role": "user", "content": "Remember that I like coffee"}],
+            tools=[tools.memory_tool(memory.owner("alice"))],
+        )
+        final = runner.until_done()
+        check_run(server, memory, final.content[0].text)  # type: ignore[union-attr]
+
+
+def test_the_asynchronous_runner_does_too(memory: Mnemon) -> None:
+    script = [*(calls_by_anthropic(call) for call in MEMORY_CALLS), "Noted."]
+
+    async def run(server: ModelServer) -> str:
+        async with AsyncAnthropic(api_key="k", base_url=server.url) as client:
+            runner = client.beta.messages.tool_runner(
+                model="scripted",
+                max_tokens=100,
+                messages=[{"role": "user", "content": "Remember that I like coffee"}],
+                tools=[tools.async_memory_tool(memory.owner("alice"))],
+            )
+            final = await runner.until_done()
+            return str(final.content[0].text)  # type: ignore[union-attr]
+
+    with ModelServer(script) as server:
+        check_run(server, memory, anyio.run(run, server))
+
+
+STORE = {"key": "units", "content": "Prefers metric units", "category": "preference"}
+
+
+def test_anthropics_model_calls_the_five_tools(memory: Mnemon) -> None:
+    alice = memory.owner("alice")
+    script = [
+        calls_by_anthropic(STORE, name="memory_store"),
+        calls_by_anthropic({"query": "units"}, {"query": 5}, name="memory_recall"),
+        "Metric.",
+    ]
+    messages: list[Any] = [{"role": "user", "content": "Which units?"}]
+    with ModelServer(script) as server, Anthropic(api_key="k", base_url=server.url) as client:
+        while True:
+            reply = client.messages.create(
+                model="scripted",
+                max_tokens=100,
+                messages=messages,
+                tools=tools.anthropic(),  # type: ignore[arg-type]
+            )
+            messages.append({"role": "assistant", "content": reply.content})
+            if reply.stop_reason != "tool_use":
+                break
+            answers = []
+            for block in reply.content:
+                assert block.type == "tool_use"
+                result = tools.call(alice, block.name, block.input)
+                answers.append(
+                    {
+                        "type": "tool_result",
+                        "tool_use_id": block.id,
+                        "content": result.text,
+                        "is_error": result.is_error,
+                    }
+                )
+            messages.append({"role": "user", "content": answers})
+        told = results(server.asked[-1])
+    assert "Prefers metric units" in told[0]["content"]
+    assert (told[1]["is_error"], told[1]["content"]) == (
+        True,
+        "Error: arguments: Expected `str`, got `int` - at `$.query`",
+    )
+
+
+def call_by_openai(name: str, arguments: dict[str, Any]) -> Answer:
+    """Return a reply that calls a tool, as OpenAI's service has it."""
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    message = {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [{"id": "call_1", "type": "function", "function": function}],
+    }
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
+    reply = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "scripted",
+        "choices": [choice],
+    }
+    return Answer(raw=json.dumps(reply))
+
+
+def test_openais_model_calls_the_five_tools(memory: Mnemon) -> None:
+    alice = memory.owner("alice")
+    script = [
+        call_by_openai("memory_store", STORE),
+        call_by_openai("memory_recall", {"query": "units", "limit": "2"}),
+        call_by_openai("memory_forget", {"key": "units"}),
+        call_by_openai("memory_history", {"key": "units"}),
+        "Metric.",
+    ]
+    messages: list[Any] = [{"role": "user", "content": "Which units?"}]
+    with ModelServer(script) as server, OpenAI(api_key="k", base_url=f"{server.url}/v1") as client:
+        while True:
+            reply = client.chat.completions.create(
+                model="scripted",
+                messages=messages,
+                tools=tools.openai(),  # type: ignore[arg-type]
+            )
+            message = reply.choices[0].message
+            messages.append(message.model_dump(exclude_none=True))
+            if not message.tool_calls:
+                break
+            for each in message.tool_calls:
+                assert each.type == "function"
+                result = tools.call(alice, each.function.name, each.function.arguments)
+                messages.append({"role": "tool", "tool_call_id": each.id, "content": result.text})
+        assert server.asked[0].body["tools"] == tools.openai()
+    said = [each["content"] for each in messages if each["role"] == "tool"]
+    assert "Prefers metric units" in said[1]
+    assert said[2:] == ["Forgotten. Memories: 1; messages changed: 0.", "Error: no key 'units'"]
+
+
+def test_without_the_sdk_it_is_said_which_extra_brings_it(
+    memory: Mnemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mnemon.adapters.clients.wire.find_spec", lambda _name: None)
+    with pytest.raises(InvalidConfiguration, match=r"pip install 'mnemon\[anthropic\]'"):
+        tools.memory_tool(memory.owner("alice"))

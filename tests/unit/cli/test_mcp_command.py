@@ -1,0 +1,137 @@
+"""`mnemon mcp install`: what clients must be told, and their files with all else kept."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mnemon.entrypoints.mcp.clients import CLIENTS, Surroundings
+from mnemon.errors import InvalidInput
+
+COMMAND = ["/opt/mnemon", "--owner", "alice", "mcp"]
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path / "home"))
+    return tmp_path
+
+
+def test_every_client_is_told_how_to_start_the_server_from_anywhere(
+    mnemon: Any, project: Path
+) -> None:
+    found = mnemon.json("mcp", "install", "--owner", "alice", "--store", "own.db")
+    assert [each["client"] for each in found] == list(CLIENTS)
+    for each in found:
+        (section,) = each["config"].values()
+        started = section["mnemon"]
+        assert Path(started["command"]).is_absolute()
+        assert started["args"][-1] == "mcp"
+        assert str(project / "own.db") in started["args"]
+        assert "alice" in started["args"]
+        assert not each["written"]
+    assert not (project / "home").exists()
+
+
+def test_one_client_is_shown_alone_with_its_file(mnemon: Any) -> None:
+    out = mnemon.ok("mcp", "install", "--client", "vscode").out
+    assert ".vscode/mcp.json" in out
+    assert '"servers"' in out
+    assert "Cursor" not in out
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_it_is_written_beside_what_is_there(mnemon: Any, project: Path, client: str) -> None:
+    (asked,) = mnemon.json("mcp", "install", "--client", client)
+    path = Path(asked["file"])
+    section = CLIENTS[client].section
+    path.parent.mkdir(parents=True, exist_ok=True)
+    before = {"theme": "dark", section: {"other": {"command": "x", "env": {"A": "ü"}}}}
+    path.write_text(json.dumps(before))
+    path.chmod(0o640)
+    for _ in range(2):  # the second time changes nothing
+        mnemon.ok("mcp", "install", "--client", client, "--write")
+        after = json.loads(path.read_text())
+        server = asked["config"][section]["mnemon"]
+        assert after == {**before, section: {**before[section], "mnemon": server}}
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+    assert path.is_relative_to(project)
+
+
+def test_a_file_that_is_not_there_is_made(mnemon: Any, project: Path) -> None:
+    mnemon.ok("mcp", "install", "--client", "claude-code", "--write")
+    assert "mnemon" in json.loads((project / ".mcp.json").read_text())["mcpServers"]
+
+
+@pytest.mark.parametrize("text", ["// mine\n{}", "{", "[]", '"x"', '{"mcpServers": []}'])
+def test_a_file_that_is_not_understood_is_left_alone(
+    mnemon: Any, project: Path, text: str
+) -> None:
+    path = project / ".mcp.json"
+    path.write_text(text)
+    refused = mnemon("mcp", "install", "--client", "claude-code", "--write")
+    assert refused.code == 2
+    assert path.read_text() == text
+
+
+def test_a_link_stays_a_link(mnemon: Any, project: Path) -> None:
+    (project / "dotfiles").mkdir()
+    real = project / "dotfiles" / "mcp.json"
+    real.write_text("{}")
+    (project / ".mcp.json").symlink_to(real)
+    mnemon.ok("mcp", "install", "--client", "claude-code", "--write")
+    assert (project / ".mcp.json").is_symlink()
+    assert "mnemon" in real.read_text()
+
+
+def test_the_configuration_in_force_is_named_and_a_password_is_not(
+    mnemon: Any, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "mnemon.toml").write_text('[memory]\nprofile = "timeline"\n')
+    monkeypatch.setenv("MNEMON_STORE", "postgresql://me:hunter2@db.example/memory")
+    answer = mnemon("mcp", "install", "--client", "cursor")
+    assert answer.code == 0
+    assert str(project / "mnemon.toml") in answer.out
+    assert "hunter2" not in answer.out + answer.err
+    assert "name it in the configuration" in answer.err
+
+
+def test_options_of_install_go_with_install(mnemon: Any) -> None:
+    assert mnemon("mcp", "--client", "cursor").code == 2
+    assert mnemon("mcp", "install", "--write").code == 2
+
+
+def test_without_the_sdk_it_is_said_which_extra_brings_it(
+    mnemon: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mnemon.adapters.clients.wire.find_spec", lambda _name: None)
+    refused = mnemon("mcp")
+    assert refused.code == 3
+    assert "pip install 'mnemon[mcp]'" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("platform", "expected"),
+    [
+        ("darwin", "/h/Library/Application Support/Claude/claude_desktop_config.json"),
+        ("linux", "/h/.config/Claude/claude_desktop_config.json"),
+        ("win32", "/h/Roaming/Claude/claude_desktop_config.json"),
+    ],
+)
+def test_claude_desktop_is_looked_for_where_the_platform_has_it(
+    platform: str, expected: str
+) -> None:
+    around = Surroundings(Path("/h"), Path("/p"), platform, Path("/h/Roaming"))
+    assert CLIENTS["claude-desktop"].place(around) == Path(expected)
+
+
+def test_what_is_no_object_is_refused() -> None:
+    with pytest.raises(InvalidInput):
+        CLIENTS["cursor"].merged("[1]", COMMAND)
