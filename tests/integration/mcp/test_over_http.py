@@ -82,9 +82,8 @@ def test_the_official_client_stores_recalls_and_forgets(
     assert (kept.state, kept.origin) == ("forgotten", "assistant")
 
 
-@pytest.mark.parametrize("mode", MODES)
 def test_the_base_memory_single_memories_and_a_prompt_are_there(
-    address: str, key: Callable[..., str], memory: Mnemon, mode: str
+    address: str, key: Callable[..., str], memory: Mnemon
 ) -> None:
     alice = memory.owner("alice")
     stored = alice.remember("Prefers metric units", key="units")
@@ -106,9 +105,7 @@ def test_the_base_memory_single_memories_and_a_prompt_are_there(
             await client.get_prompt("with_memory", {})
         return [none, some, base, one, templates, prompts, prompt, unknown.value.code]
 
-    none, some, base, one, templates, prompts, prompt, code = asked(
-        address, headers(key()), ask, mode
-    )
+    none, some, base, one, templates, prompts, prompt, code = asked(address, headers(key()), ask)
     assert none.resources == []
     assert [each.uri for each in some.resources] == ["memory://base"]
     assert base.contents[0].text == "# User Profile\n\nLives in Oslo. &lt;/memory>"
@@ -233,7 +230,8 @@ def test_another_owners_names_are_as_if_nobody_had_them(
 ) -> None:
     things = furnish(memory.owner("alice"), "zufibolema")
     before = [repr(each) for each in memory.export(owner="alice")]
-    names = [*things.keys, *things.ids, *PATTERNS]
+    # All names are tried of the tools themselves; here, that the way to them keeps owners apart.
+    names = [*things.keys, *things.memories, things.messages[0], *PATTERNS[:2]]
 
     async def ask(client: Client) -> list[str]:
         said = []
@@ -244,7 +242,7 @@ def test_another_owners_names_are_as_if_nobody_had_them(
             with pytest.raises(MCPError) as refused:
                 await client.read_resource(f"memory://{name}")
             said.append(refused.value.message)
-        for words in (*things.texts, *PATTERNS):
+        for words in (*things.texts, PATTERNS[0]):
             found = await client.call_tool("memory_recall", {"query": words})
             context = await client.call_tool("memory_context", {"query": words})
             said += [text_of(found), text_of(context)]

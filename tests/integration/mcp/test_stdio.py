@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import pytest
 from mcp import Client, StdioServerParameters
 
-from .serving import MODES, text_of
+from .serving import text_of
 
 PROGRAM = Path(sys.executable).with_name("mnemon")
 DEADLINE_S = 60.0
@@ -37,15 +36,23 @@ def environment(folder: Path) -> dict[str, str]:
     return {**own, **{name: str(folder / "home") for name in HOMES}, **store}
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_the_official_client_starts_it_and_uses_it(tmp_path: Path, mode: str) -> None:
-    started = StdioServerParameters(
-        command=str(PROGRAM), args=list(OPTIONS), env=environment(tmp_path), cwd=tmp_path
+def test_the_official_client_starts_it_as_installed_and_uses_it(tmp_path: Path) -> None:
+    env = environment(tmp_path)
+    store = str(tmp_path / "own.db")
+    options = ("--store", store, "--profile", "timeline", "--owner", "alice")
+    asked = subprocess.run(
+        [str(PROGRAM), "mcp", "install", "--client", "cursor", "--json", *options],
+        capture_output=True,
+        cwd=tmp_path,
+        env=env,
+        check=True,
     )
+    ((server,),) = (each["config"]["mcpServers"].values() for each in json.loads(asked.stdout))
+    started = StdioServerParameters(command=server["command"], args=server["args"], env=env)
 
     async def use() -> list[Any]:
         with anyio.fail_after(DEADLINE_S):
-            async with Client(started, mode=mode) as client:
+            async with Client(started) as client:
                 tools = await client.list_tools()
                 stored = await client.call_tool(
                     "memory_store",

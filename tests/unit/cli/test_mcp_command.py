@@ -52,7 +52,10 @@ def test_it_is_written_beside_what_is_there(mnemon: Any, project: Path, client: 
     path = Path(asked["file"])
     section = CLIENTS[client].section
     path.parent.mkdir(parents=True, exist_ok=True)
-    before = {"theme": "dark", section: {"other": {"command": "x", "env": {"A": "ü"}}}}
+    before: dict[str, Any] = {
+        "theme": "dark",
+        section: {"other": {"command": "x", "env": {"A": "ü"}}},
+    }
     path.write_text(json.dumps(before))
     path.chmod(0o640)
     for _ in range(2):  # the second time changes nothing
@@ -71,9 +74,7 @@ def test_a_file_that_is_not_there_is_made(mnemon: Any, project: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["// mine\n{}", "{", "[]", '"x"', '{"mcpServers": []}'])
-def test_a_file_that_is_not_understood_is_left_alone(
-    mnemon: Any, project: Path, text: str
-) -> None:
+def test_a_file_that_is_not_understood_is_left_alone(mnemon: Any, project: Path, text: str) -> None:
     path = project / ".mcp.json"
     path.write_text(text)
     refused = mnemon("mcp", "install", "--client", "claude-code", "--write")
