@@ -19,6 +19,7 @@ from mnemon.adapters.sqlite.vec import SqliteVecStore
 from mnemon.ports.store import Store
 from mnemon.testing.builders import DIMENSION
 from mnemon.testing.store_contract import StoreContract
+from mnemon.testing.store_reembedding import ReembeddingContract
 from mnemon.testing.store_scopes import ScopeContract
 from mnemon.testing.store_search import NearnessContract
 from postgres import dropped, fresh, own
@@ -50,7 +51,7 @@ class TestEncryptedSqliteStore(StoreContract):
         store.close()
 
 
-class TestSqliteVecStore(NearnessContract, ScopeContract):
+class TestSqliteVecStore(NearnessContract, ScopeContract, ReembeddingContract):
     @pytest.fixture
     def store(self, tmp_path: Path) -> Iterator[Store]:
         store = SqliteVecStore.open(tmp_path / "memory.db", cipher=PlainCipher())
@@ -124,7 +125,9 @@ class TestEncryptedPostgresStore(StoreContract):
             yield store
 
 
-class TestPostgresStoreWithVectorsInTheDatabase(NearnessContract, ScopeContract):
+class TestPostgresStoreWithVectorsInTheDatabase(
+    NearnessContract, ScopeContract, ReembeddingContract
+):
     @pytest.fixture
     def store(self, postgres_url: str) -> Iterator[Store]:
         with fresh(postgres_url, own("plain"), PlainCipher(), vectors_in_memory=0) as store:
@@ -132,7 +135,9 @@ class TestPostgresStoreWithVectorsInTheDatabase(NearnessContract, ScopeContract)
             yield store
 
 
-class TestEncryptedPostgresStoreWithVectorsInTheDatabase(NearnessContract, ScopeContract):
+class TestEncryptedPostgresStoreWithVectorsInTheDatabase(
+    NearnessContract, ScopeContract, ReembeddingContract
+):
     @pytest.fixture
     def store(self, postgres_url: str, keys: Path) -> Iterator[Store]:
         ring = KeyRing(keys / "key.ring", KeyFile(keys / "key"))
