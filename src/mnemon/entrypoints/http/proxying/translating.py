@@ -21,6 +21,8 @@ _FINISHES: Final[Mapping[str, str]] = {
     "refusal": "content_filter",
 }
 _CUT: Final = "length"
+_ASIDE: Final = ("system", "developer")
+_CHANCE: Final = ("temperature", "top_p")
 _CHOICES: Final[Mapping[str, str]] = {"auto": "auto", "none": "none", "required": "any"}
 
 
@@ -35,7 +37,7 @@ def request(body: Mapping[str, Any]) -> dict[str, Any]:
     if body.get("n") not in (None, 1):
         raise Problem(400, f"{_REFUSED} n over 1")
     messages = body["messages"]
-    system = [_text(each) for each in messages if each["role"] in ("system", "developer")]
+    system = [_text(each) for each in messages if each["role"] in _ASIDE]
     stop = body.get("stop")
     wanted: dict[str, Any] = {
         "model": body.get("model"),
@@ -43,11 +45,13 @@ def request(body: Mapping[str, Any]) -> dict[str, Any]:
         "messages": _merged(_turn(each) for each in messages if each["role"] not in _ASIDE),
         "system": "\n\n".join(filter(None, system)),
         "stop_sequences": [stop] if isinstance(stop, str) else stop,
-        "tools": [_tool(each) for each in body.get("tools") or ()],
+        "tools": [_tool(each) for each in _several(body, "tools")],
         "output_config": _format(body.get("response_format")),
         # Its client has no arguments for these any more: newer models refuse them.
-        "extra_body": {name: body[name] for name in ("temperature", "top_p") if body.get(name)},
+        "extra_body": {name: body[name] for name in _CHANCE if body.get(name) is not None},
     }
+    if not wanted["messages"]:
+        raise Problem(400, "nobody has said anything")
     if wanted["tools"]:
         wanted["tool_choice"] = _choice(body)
     return {name: value for name, value in wanted.items() if value}
@@ -158,9 +162,6 @@ def problem(body: object, status: int) -> dict[str, Any]:
     return {"error": {"message": told, "type": kind, "param": None, "code": None}}
 
 
-_ASIDE = ("system", "developer")
-
-
 def _turn(entry: Mapping[str, Any]) -> dict[str, Any]:
     if entry["role"] in ("tool", "function"):
         result = {
@@ -170,8 +171,20 @@ def _turn(entry: Mapping[str, Any]) -> dict[str, Any]:
         }
         return {"role": "user", "content": [result]}
     blocks = _blocks(entry.get("content"))
-    calls = entry.get("tool_calls") if entry["role"] == "assistant" else None
-    return {"role": entry["role"], "content": [*blocks, *map(_use, calls or ())]}
+    calls = _several(entry, "tool_calls") if entry["role"] == "assistant" else ()
+    return {"role": entry["role"], "content": [*blocks, *map(_use, calls)]}
+
+
+def _several(of: Mapping[str, Any], name: str) -> list[Any]:
+    """Return a list of objects, empty where there is none.
+
+    Raises:
+        Problem: It is no such list.
+    """
+    given = of.get(name) or []
+    if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
+        raise Problem(400, f"{name} must be a list of objects")
+    return given
 
 
 def _merged(turns: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:

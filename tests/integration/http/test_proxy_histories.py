@@ -1,0 +1,122 @@
+"""Long histories are made shorter on their way to the model, and frameworks need no change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from mnemon import Mnemon
+from mnemon.adapters.chat.openai import OpenAIChat
+from mnemon.entrypoints.http.proxying.relaying import Proxying
+from mnemon.entrypoints.http.proxying.upstreams import OpenAIUpstream
+from mnemon.policies.histories import SUMMARY
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from mnemon.testing.model_server import Asked, ModelServer
+
+from .proxied import Proxied, assistant, proxied, said, user
+
+WINDOW = 512
+
+
+def answer(asked: Asked) -> Any:
+    if asked.headers["user-agent"] == "mnemon":
+        return f"Noted: {asked.user}"
+    return {"summary": "The user told of many chairs, all of them blue."}
+
+
+@pytest.fixture
+def model() -> Iterator[ModelServer]:
+    with ModelServer(answer) as server:
+        yield server
+
+
+def upstream(server: ModelServer) -> OpenAIUpstream:
+    return OpenAIUpstream("scripted", server.openai_url, "sk-upstream")
+
+
+def long(turns: int = 30) -> list[dict[str, Any]]:
+    told = "A chair that is very blue, and stands in the room by the window. "
+    pairs = [(user(f"Chair {turn}: {told}"), assistant(f"Fine, {turn}.")) for turn in range(turns)]
+    return [each for pair in pairs for each in pair]
+
+
+@pytest.fixture
+def service(model: ModelServer) -> Iterator[Proxied]:
+    engine = Mnemon.open(
+        ":memory:",
+        embedder=HashingEmbedder(),
+        tokens=WordCounter(),
+        chat=OpenAIChat("scripted", base_url=model.openai_url),
+        worker=False,
+    )
+    how = Proxying(memory_timeout_s=20, window=WINDOW)
+    with proxied(upstream(model), how, engine=engine) as served:
+        yield served
+
+
+def sent(model: ModelServer) -> list[dict[str, Any]]:
+    """Return what the model was asked last by a client."""
+    asked = [each for each in model.asked if each.headers["user-agent"] == "mnemon"]
+    return list(asked[-1].body["messages"])
+
+
+def test_a_long_history_is_made_shorter(service: Proxied, model: ModelServer) -> None:
+    history = [{"role": "system", "content": "Be brief."}, *long(), user("Which chairs?")]
+    said(service.client(), history)
+    messages = sent(model)
+    assert len(messages) < 10
+    assert messages[0]["content"].startswith("Be brief.")
+    assert any(str(each["content"]).startswith(SUMMARY) for each in messages)
+    assert messages[-1] == history[-1]
+    assert service.log()[0] == ("user", history[1]["content"].strip())
+    assert len(service.log()) == 62, "what the client sent is logged, not what the model was told"
+
+
+def test_one_that_is_short_passes_as_it_is(service: Proxied, model: ModelServer) -> None:
+    history = [*long(2), user("Which chairs?")]
+    said(service.client(), history)
+    assert sent(model)[-5:] == history
+    assert len(model.asked) == 1
+
+
+@pytest.mark.parametrize("header", ["off", "read-only"])
+def test_where_nothing_may_be_kept_nothing_is_made_shorter(
+    service: Proxied, model: ModelServer, header: str
+) -> None:
+    history = [*long(), user("Which chairs?")]
+    said(service.client(**{"X-Mnemon-Memory": header}), history)
+    assert sent(model)[-61:] == history
+
+
+def test_it_can_be_switched_off(model: ModelServer) -> None:
+    with proxied(upstream(model), Proxying(compresses=False, window=WINDOW)) as service:
+        history = [*long(), user("Which chairs?")]
+        said(service.client(), history)
+        assert sent(model)[-61:] == history
+
+
+def test_langchain_needs_no_change_but_the_address(service: Proxied, model: ModelServer) -> None:
+    chat_models = pytest.importorskip("langchain_openai")
+    messages = pytest.importorskip("langchain_core.messages")
+    chat = chat_models.ChatOpenAI(
+        model="scripted", base_url=f"{service.url}/v1", api_key="any", max_retries=0
+    )
+    history = [messages.SystemMessage("Be brief."), messages.HumanMessage("I live in Oslo.")]
+    reply = chat.invoke(history)
+    assert reply.content == "Noted: I live in Oslo."
+    history += [reply, messages.HumanMessage("I have a cat.")]
+    pieces = [piece.content for piece in chat.stream(history)]
+    assert "".join(pieces) == "Noted: I have a cat."
+
+    tools = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]
+    chat.bind_tools(tools).invoke([messages.HumanMessage("Where do I live?")])
+    assert model.asked[-1].body["tools"] == tools
+    assert "Oslo" in model.asked[-1].system
+    assert [text for _, text in service.log()][:4] == [
+        "I live in Oslo.",
+        "Noted: I live in Oslo.",
+        "I have a cat.",
+        "Noted: I have a cat.",
+    ]

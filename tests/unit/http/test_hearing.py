@@ -1,0 +1,98 @@
+"""A reply is heard as it was said, and never half of it as a whole."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemon.entrypoints.http.proxying.hearing import Heard, Hearing, heard
+from mnemon.testing.model_server import Answer
+from mnemon.testing.model_server.asked import Asked
+from mnemon.testing.model_server.openai import plain, streamed
+
+ASKED = Asked("openai", "/v1/chat/completions", "m")
+TEXT = "My name is Alex. Jeg heter Åse, and I work at NASA."
+
+
+def stream(text: str = TEXT, **more: Any) -> bytes:
+    return b"".join(streamed(ASKED, Answer(text, **more)))
+
+
+def hear(*pieces: bytes) -> Heard:
+    hearing = Hearing()
+    for piece in pieces:
+        hearing.hear(piece)
+    return hearing.reply()
+
+
+@given(st.lists(st.integers(0, len(stream())), max_size=8))
+def test_a_stream_is_heard_wherever_its_bytes_are_parted(places: list[int]) -> None:
+    cuts = [0, *sorted(places), len(stream())]
+    pieces = [stream()[one:two] for one, two in pairwise(cuts)]
+    assert hear(*pieces) == Heard(TEXT, is_whole=True)
+
+
+def test_a_stream_that_is_cut_at_any_byte_is_whole_only_with_all_of_its_text() -> None:
+    whole = stream()
+    ends = [end for end in range(len(whole)) if hear(whole[:end]).is_whole]
+    assert ends, "the mark after the end says nothing"
+    for end in range(len(whole)):
+        reply = hear(whole[:end])
+        assert TEXT.startswith(reply.text)
+        assert not reply.is_whole or reply.text == TEXT
+
+
+@pytest.mark.parametrize(
+    ("finish", "is_whole"),
+    [("stop", True), ("tool_calls", True), ("length", False), ("content_filter", False)],
+)
+def test_why_it_ended_says_whether_it_is_whole(finish: str, *, is_whole: bool) -> None:
+    answer = Answer(TEXT, finish=finish)
+    assert hear(stream(finish=finish)) == Heard(TEXT, is_whole)
+    assert heard(json.dumps(plain(ASKED, answer)).encode()) == Heard(TEXT, is_whole)
+
+
+def test_lines_may_end_in_two_ways() -> None:
+    assert hear(stream().replace(b"\n", b"\r\n")) == Heard(TEXT, is_whole=True)
+
+
+def test_of_several_replies_none_is_heard() -> None:
+    event = {"choices": [{"index": 1, "delta": {"content": "Or so."}, "finish_reason": "stop"}]}
+    told = b"data: " + json.dumps(event).encode() + b"\n\n"
+    assert hear(told, stream()) == Heard(is_whole=True)
+    both = plain(ASKED, Answer(TEXT))
+    both["choices"] *= 2
+    assert heard(json.dumps(both).encode()) == Heard(is_whole=True)
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"[]", b"7", b'{"choices": 1}', b'{"choices": [[]]}', b"[" * 100_000]
+)
+def test_what_is_no_reply_is_none(body: bytes) -> None:
+    assert heard(body).text == ""
+    assert not hear(b"data: " + body + b"\n\n" + stream()).is_whole or body in (
+        b"[]",
+        b"7",
+        b'{"choices": 1}',
+        b'{"choices": [[]]}',
+    )
+
+
+@given(st.binary())
+def test_nothing_that_comes_is_an_error(told: bytes) -> None:
+    assert isinstance(hear(told, b"\n"), Heard)
+    assert isinstance(hear(b"data: " + told, b"\n"), Heard)
+    assert isinstance(heard(told), Heard)
+
+
+def test_an_event_without_end_is_not_waited_for() -> None:
+    hearing = Hearing()
+    for _ in range(6):
+        hearing.hear(b"x" * 1_000_000)
+    hearing.hear(b"\n" + stream())
+    assert not hearing.reply().is_whole
