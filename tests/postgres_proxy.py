@@ -77,6 +77,7 @@ class Proxy:
         self._is_open.set()
         self._cut: Cut | None = None
         self._silent_after: int | None = None
+        self._unheard: bytes | None = None
         self.passed = 0
         self._start(self._accept)
 
@@ -86,16 +87,24 @@ class Proxy:
         port: int = self._listener.getsockname()[1]
         return port
 
-    def arm(self, cut: Cut | None = None, *, silent_after: int | None = None) -> None:
+    def arm(
+        self,
+        cut: Cut | None = None,
+        *,
+        silent_after: int | None = None,
+        unheard: bytes | None = None,
+    ) -> None:
         """Count messages from here on, and cut the wire as it says, or let it go silent.
 
         Args:
             cut: Where to cut; None: nowhere.
             silent_after: After how many messages nothing comes through any more, either way,
                 though all stay connected; None: never.
+            unheard: Cut the wire instead of passing on an answer with this in it.
         """
         with self._lock:
             self.passed, self._cut, self._silent_after = 0, cut, silent_after
+            self._unheard = unheard
             if silent_after == 0:
                 self._is_open.clear()
 
@@ -153,6 +162,8 @@ class Proxy:
         with suppress(OSError):
             while piece := line.server.recv(_PIECE):
                 self._is_open.wait()
+                if self._unheard and self._unheard in piece:
+                    break
                 line.client.sendall(piece)
         line.cut()
 

@@ -12,7 +12,7 @@ from durability.workload import Worker
 from postgres import new_database
 
 _WORKERS = 3
-_CALLS = 25
+_CALLS = 10
 
 
 def test_threads_share_one_connection_to_read_and_one_to_write(

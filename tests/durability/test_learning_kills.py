@@ -103,6 +103,7 @@ def test_learning_through_kills_ends_as_without(
     assert learn_through_kills(store, tmp_path, tally, case) == expected(case)
 
 
+@pytest.mark.parametrize("store", ["sqlite"], indirect=True)
 def test_talking_and_learning_through_kills_ends_as_without(
     store: str, tmp_path: Path, tally: Tally
 ) -> None:

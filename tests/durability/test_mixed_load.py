@@ -18,7 +18,7 @@ def check(load: Load, capsys: pytest.CaptureFixture[str]) -> None:
 def test_nothing_is_refused_or_lost_by_a_mixed_load(
     store: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    check(Load(store, processes=2, threads=3, owners=5, seconds=1.0), capsys)
+    check(Load(store, processes=2, threads=3, owners=5, seconds=0.7), capsys)
 
 
 @pytest.mark.soak
