@@ -8,9 +8,11 @@ from typing import Any
 
 import httpx
 import pytest
+from fastapi.testclient import TestClient
 from mcp import Client, MCPError
 
 from mnemon import Mnemon
+from mnemon.entrypoints.http.app import Serving, create_app
 from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
 from mnemon.testing.trespass import PATTERNS, furnish
@@ -197,6 +199,22 @@ def test_a_page_of_another_origin_or_name_does_not_reach_it(
             headers={"Content-Type": "application/json", **shown, **more},
         )
         assert answer.status_code == expected, more
+
+
+def test_requests_are_counted_by_their_route(address: str, key: Callable[..., str]) -> None:
+    with httpx.Client(headers={**ACCEPT, **headers(key())}) as http:
+        http.post(f"{address}/mcp", json=HELLO)
+        admin = headers(key(None, "admin"))
+        assert '"/mcp"' in http.get(f"{address}/metrics", headers=admin).text
+
+
+def test_without_the_sdk_it_says_so(memory: Mnemon, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mnemon.entrypoints.mcp.over_http.find_spec", lambda _name: None)
+    app = create_app(memory, Serving(open_for="alice"))
+    with TestClient(app, base_url="http://localhost") as anybody:
+        answer = anybody.post("/mcp", json=HELLO)
+    assert answer.status_code == 501
+    assert "mnemon[mcp]" in answer.json()["detail"]
 
 
 def test_there_is_no_session_that_another_key_could_use(

@@ -89,7 +89,8 @@ def log_in_json() -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.INFO)
-    for name in ("httpx", "httpx2", "httpcore", "httpcore2"):  # they log each call with its URL
+    # They log each call, with its URL or for nothing.
+    for name in ("httpx", "httpx2", "httpcore", "httpcore2", "mcp"):
         logging.getLogger(name).setLevel(logging.WARNING)
 
 

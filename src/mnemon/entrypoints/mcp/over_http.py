@@ -37,6 +37,8 @@ class Endpoint:
     def __init__(self, app: FastAPI, body_bytes: int) -> None:
         """Answer for an app; where the SDK is not installed, say so."""
         self._app = app
+        # No GET: there is nothing that the server would say unasked, and no DELETE: no session.
+        self.route = Route(PATH, self, methods=["POST"], include_in_schema=False)
         self._manager: Any = None
         if find_spec("mcp") is not None:
             self._manager = _manager(body_bytes)
@@ -57,6 +59,7 @@ class Endpoint:
             Problem: It shows no key that opens something, or the SDK is not installed.
             Forbidden: Its key is not of the owner it names.
         """
+        scope["route"] = self.route  # as FastAPI's own have it: what is counted by route
         if self._manager is None:
             raise Problem(501, "MCP needs its SDK: pip install 'mnemon[mcp]'")
         memory = await anyio.to_thread.run_sync(self._memory, scope)
@@ -75,8 +78,7 @@ class Endpoint:
 def mount(app: FastAPI, body_bytes: int) -> Endpoint:
     """Let an app answer at /mcp too; the endpoint is to run while the app does."""
     endpoint = Endpoint(app, body_bytes)
-    # No GET: there is nothing that the server would say unasked, and no DELETE: no session.
-    app.router.routes.append(Route(PATH, endpoint, methods=["POST"], include_in_schema=False))
+    app.router.routes.append(endpoint.route)
     return endpoint
 
 
