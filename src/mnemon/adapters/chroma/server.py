@@ -1,7 +1,7 @@
 """A Chroma server, by its protocol over HTTP.
 
 Not by Chroma's own client: that waits without end for an answer, asks the server when it is made,
-and brings 300 MB of other libraries along.
+and brings 290 MB of other libraries along.
 """
 
 from __future__ import annotations

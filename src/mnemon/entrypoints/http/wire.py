@@ -168,6 +168,9 @@ class StatisticsOut(Sent):
     messages: int
     sessions: int
     vectors: int
+    vectors_due: int = Field(
+        description="Vectors that Chroma does not have yet, where it searches."
+    )
 
 
 # --- messages -----------------------------------------------------------------------------------
