@@ -1,0 +1,96 @@
+"""Paths and times, as models write them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemon.errors import InvalidInput
+from mnemon.tools.paths import ROOT, Refused, checked, listing, size
+from mnemon.tools.times import instant
+
+PIECES = st.sampled_from(
+    [
+        "..",
+        ".",
+        "/",
+        "//",
+        "%2e",
+        "%2F",
+        "\\",
+        "\0",
+        "a",
+        "b.md",
+        "…",
+        "‥",
+        "．",
+        "é",
+        "e\u0301",
+        " ",
+    ]
+)
+PATHS = st.lists(PIECES, max_size=8).map(lambda pieces: "/memories" + "".join(pieces))
+
+
+@given(st.one_of(PATHS, st.text(max_size=40)))
+def test_a_path_that_is_taken_is_under_the_root_and_in_its_one_form(path: str) -> None:
+    try:
+        plain = checked(path)
+    except Refused:
+        return
+    assert plain == ROOT or plain.startswith(f"{ROOT}/")
+    assert not {"..", ".", ""} & set(plain.split("/")[1:])
+    assert checked(plain) == plain
+
+
+def test_one_file_has_one_path() -> None:
+    ways = ("/memories/a/é.md", "/memories//a/./é.md/", "/memories/a/e\u0301.md")
+    assert {checked(way) for way in ways} == {"/memories/a/é.md"}
+
+
+@given(st.dictionaries(PATHS.filter(lambda p: ".." not in p), st.integers(0, 9), max_size=5))
+def test_a_listing_is_in_order_and_at_most_two_levels_deep(sizes: dict[str, int]) -> None:
+    found = listing({f"{ROOT}/{path[10:]}": count for path, count in sizes.items()}, ROOT)
+    names = [name for name, _ in found]
+    assert len(names) == len(set(names))
+    assert all(name.rstrip("/").count("/") <= 1 for name in names)
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"),
+    [
+        (0, "0B"),
+        (1023, "1023B"),
+        (1024, "1K"),
+        (1536, "1.5K"),
+        (1 << 20, "1M"),
+        (5 << 30, "5G"),
+        (1 << 40, "1024G"),
+    ],
+)
+def test_sizes_are_shown_as_anthropics_files_show_them(count: int, shown: str) -> None:
+    assert size(count) == shown
+
+
+@given(st.datetimes(datetime(1970, 1, 1), datetime(9000, 1, 1), timezones=st.just(UTC)))  # noqa: DTZ001 - the zone is given beside
+def test_a_time_is_the_same_in_seconds_and_in_iso(at: datetime) -> None:
+    whole = at.replace(microsecond=0)
+    assert instant(whole.isoformat(), "since") == whole
+    assert instant(f"{whole:%Y-%m-%dT%H:%M:%S}", "since") == whole
+    assert instant(whole.timestamp(), "since") == whole
+    if whole.timestamp() >= 10**8:  # a shorter number is a date
+        assert instant(str(int(whole.timestamp())), "since") == whole
+
+
+@given(st.one_of(st.text(max_size=30), st.floats(), st.integers()))
+def test_anything_else_is_named_as_wrong(value: str | float) -> None:
+    try:
+        found = instant(value, "since")
+    except InvalidInput as error:
+        assert error.field == "since"
+    else:
+        assert found is not None
+        assert found.tzinfo is UTC
