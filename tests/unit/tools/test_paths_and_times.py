@@ -86,11 +86,17 @@ def test_a_time_is_the_same_in_seconds_and_in_iso(at: datetime) -> None:
 
 
 @given(st.one_of(st.text(max_size=30), st.floats(), st.integers()))
-def test_anything_else_is_named_as_wrong(value: str | float) -> None:
+def test_anything_else_is_a_time_or_refused(value: str | float) -> None:
     try:
         found = instant(value, "since")
-    except InvalidInput as error:
-        assert error.field == "since"
-    else:
-        assert found is not None
-        assert found.tzinfo is UTC
+    except InvalidInput:
+        return
+    assert found is not None
+    assert found.tzinfo is UTC
+
+
+@pytest.mark.parametrize("value", ["", "soon", "2026-13-01", float("nan"), 1e300])
+def test_what_is_no_time_is_named(value: str | float) -> None:
+    with pytest.raises(InvalidInput) as error:
+        instant(value, "since")
+    assert error.value.field == "since"
