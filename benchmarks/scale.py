@@ -26,10 +26,11 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import cycle
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
@@ -44,6 +45,7 @@ from mnemon import Mnemon
 from mnemon.config import Settings
 from mnemon.domain.recall import Scope
 from mnemon.policies.vectors import quantise
+from mnemon.ports.embedder import TextRole
 from mnemon.ports.store import Snapshot, Store
 from mnemon.stores import open_store
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
@@ -59,6 +61,8 @@ BAR = 0.99
 DATABASES = ("sqlite", "postgresql")
 
 QUERIES = 200
+ASKED = 8
+"""Questions of each owner."""
 _MEGABYTE = 1_000_000
 
 
@@ -190,16 +194,42 @@ def weight(plan: Plan) -> int:
 # --- measuring ----------------------------------------------------------------------------------
 
 
+class Known:
+    """An embedder of queries that were embedded before, and the same tokens a text."""
+
+    name, dimension = HashingEmbedder().name, HashingEmbedder().dimension
+
+    def __init__(self, queries: Sequence[str], vectors: NDArray[np.float32]) -> None:
+        """Know these."""
+        self._vectors = dict(zip(queries, vectors, strict=True))
+
+    def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
+        """Return what is known."""
+        del role
+        return np.stack([self._vectors[text] for text in texts])
+
+
+def questions(plan: Plan, corpus: Corpus) -> Path:
+    """Return a file of what owners ask, embedded: made once, by another process than asks it."""
+    file = _folder() / f"questions-{plan.name}-{plan.total}.npz"
+    if not file.exists():
+        progress(f"questions: {plan.title}")
+        asked = [corpus.queries(plan.texts(n, corpus), ASKED) for n in range(len(plan.sizes))]
+        queries = [query for each in asked for query in each]
+        np.savez(file, queries=queries, vectors=HashingEmbedder().embed(queries, role="query"))
+    return file
+
+
 def measure(plan: Plan, corpus: Corpus) -> dict[str, object]:
     """Recall in this process, which has done nothing else, and say what it took."""
     random = np.random.default_rng(7)
     everybody = random.permutation(len(plan.sizes))
-    asked = {int(n): corpus.queries(plan.texts(int(n), corpus), 8) for n in everybody}
-    asking = {n: iter(queries * QUERIES) for n, queries in asked.items()}
-    with plan.open() as opened:
-        for queries in asked.values():  # the embedder's words; nothing is read
-            for query in queries:
-                opened.recall(query, owner="nobody")
+    asked = np.load(questions(plan, corpus))
+    queries = [str(query) for query in asked["queries"]]
+    asking = {n: cycle(queries[n * ASKED : (n + 1) * ASKED]) for n in range(len(plan.sizes))}
+    known = Known(queries, asked["vectors"])
+    with Mnemon.open(plan.store(), embedder=known, tokens=WordCounter()) as opened:
+        before = _resident()
 
         def recalls(owners: Iterable[int]) -> Times:
             return Times([_timed(opened, number, next(asking[number])) for number in owners])
@@ -212,6 +242,7 @@ def measure(plan: Plan, corpus: Corpus) -> dict[str, object]:
         "first": (first.median, first.quantile(0.99)),
         "again": (again.median, again.quantile(0.99)),
         "spread": (spread.median, spread.quantile(0.99)),
+        "before": before,
         "resident": _resident(),
     }
 
@@ -265,7 +296,10 @@ def recalls_row(plan: Plan, measured: Mapping[str, Any]) -> dict[str, object]:
     for name, head in (("first", "first of an owner"), ("spread", "any owner"), ("again", "again")):
         p50, p99 = measured[name]
         row |= {f"{head}: p50, ms": p50 * 1e3, f"{head}: p99, ms": p99 * 1e3}
-    return row | {"process at most, MB": measured["resident"] / _MEGABYTE}
+    return row | {
+        "process before, MB": measured["before"] / _MEGABYTE,
+        "at most, MB": measured["resident"] / _MEGABYTE,
+    }
 
 
 _RECALLS_NOTE = (
@@ -334,6 +368,7 @@ def main() -> None:
 
 def _measured(plan: Plan, asked: argparse.Namespace) -> dict[str, Any]:
     """Measure in a process of its own, so that its memory tells."""
+    questions(plan, Corpus())
     progress(f"recall: {plan.database}, {plan.title}")
     arguments = ("--memories", "--owners", "--one")
     values = (str(each) for each in (asked.memories, asked.owners, asked.one))
