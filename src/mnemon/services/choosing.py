@@ -200,9 +200,9 @@ def _related(first: Memory | Message, second: Memory | Message) -> bool:
     may where the memory was made from it; two memories always. But a summary stands beside all
     that it was made of, whose words it may have, and which is found as it was before.
     """
-    if SUMMARY in (_kind(first), _kind(second)):
+    if isinstance(first, Message) and isinstance(second, Message):  # by far the most
         return False
-    if isinstance(first, Message) and isinstance(second, Message):
+    if SUMMARY in (_kind(first), _kind(second)):
         return False
     if isinstance(first, Memory) and isinstance(second, Memory):
         return True

@@ -1,0 +1,49 @@
+"""`mnemon serve` as a chat service that remembers, with the local embedder, over restarts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from mnemon.testing.model_server import Asked, ModelServer
+
+from .proxied import user
+from .serving import environment, served
+
+
+def answer(asked: Asked) -> Any:
+    if asked.headers["user-agent"] != "mnemon":  # Mnemon's own question
+        return {"facts": []}
+    knows = "Alex" in asked.system and "NASA" in asked.system
+    return "You are Alex, of NASA." if knows else "Nice to meet you."
+
+
+def settings(folder: Path, model: ModelServer) -> dict[str, str]:
+    return environment(
+        folder,
+        MNEMON_CHAT__PROVIDER="openai",
+        MNEMON_CHAT__MODEL="scripted",
+        MNEMON_CHAT__BASE_URL=model.openai_url,
+        MNEMON_PROXY__MEMORY_TIMEOUT_MS="20000",  # on a machine that is busy
+        OPENAI_API_KEY="sk-upstream",
+    )
+
+
+def ask(client: httpx.Client, text: str) -> str:
+    sent = client.post("/v1/chat/completions", json={"messages": [user(text)], "stream": True})
+    assert sent.headers["X-Mnemon-Memory"] == "on"
+    return sent.text
+
+
+def test_what_was_said_just_before_it_was_told_to_end_is_known_after_a_restart(
+    tmp_path: Path,
+) -> None:
+    with ModelServer(answer) as model:
+        env = settings(tmp_path, model)
+        with served(env) as client:
+            assert "meet" in ask(client, "My name is Alex and I work at NASA")
+        with served(env) as client:
+            assert "NASA" in ask(client, "Do you remember my name?")
+        assert {asked.key for asked in model.asked} == {"sk-upstream"}
