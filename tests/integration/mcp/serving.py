@@ -1,20 +1,15 @@
-"""Servers of the protocol, and the official client: over HTTP and with a program."""
+"""The official client of the protocol, over HTTP."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 import anyio
 import httpx2
-import uvicorn
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-
-from mnemon import Mnemon
-from mnemon.entrypoints.http.app import Serving, create_app
 
 T = TypeVar("T")
 
@@ -22,27 +17,6 @@ MODES = ("legacy", "auto")
 """With the handshake that clients had for long, and without."""
 
 _DEADLINE_S = 60.0
-
-
-@contextmanager
-def served(memory: Mnemon, how: Serving | None = None) -> Iterator[str]:
-    """Serve an engine over a real socket; give its address."""
-    config = uvicorn.Config(
-        create_app(memory, how or Serving()), port=0, log_config=None, access_log=False
-    )
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        thread.join(0.01)
-        assert thread.is_alive()
-    port = server.servers[0].sockets[0].getsockname()[1]
-    try:
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.should_exit = True
-        thread.join(_DEADLINE_S)
-        assert not thread.is_alive()
 
 
 def headers(key: str, owner: str | None = None) -> dict[str, str]:

@@ -11,6 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 from mcp import Client, MCPError
 
+from integration.http.running import running
 from mnemon import Mnemon
 from mnemon.entrypoints.http.app import Serving, create_app
 from mnemon.testing.clock import SettableClock
@@ -18,7 +19,7 @@ from mnemon.testing.embedders import HashingEmbedder, WordCounter
 from mnemon.testing.trespass import PATTERNS, furnish
 from mnemon.tools import TOOLS
 
-from .serving import MODES, asked, headers, served, text_of
+from .serving import MODES, asked, headers, text_of
 
 HELLO = {
     "jsonrpc": "2.0",
@@ -39,7 +40,7 @@ def memory(clock: SettableClock) -> Iterator[Mnemon]:
 
 @pytest.fixture
 def address(memory: Mnemon) -> Iterator[str]:
-    with served(memory) as url:
+    with running(create_app(memory, Serving())) as url:
         yield url
 
 
