@@ -194,14 +194,29 @@ def weight(plan: Plan) -> int:
 # --- measuring ----------------------------------------------------------------------------------
 
 
+class Noting(HashingEmbedder):
+    """Notes what it embeds: what is asked, without what is only the way it is asked."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        super().__init__()
+        self.noted: dict[str, NDArray[np.float32]] = {}
+
+    def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
+        """Return vectors, and note them."""
+        vectors = super().embed(texts, role=role)
+        self.noted |= zip(texts, vectors, strict=True)
+        return vectors
+
+
 class Known:
-    """An embedder of queries that were embedded before, and the same tokens a text."""
+    """An embedder of what was embedded before."""
 
     name, dimension = HashingEmbedder().name, HashingEmbedder().dimension
 
-    def __init__(self, queries: Sequence[str], vectors: NDArray[np.float32]) -> None:
+    def __init__(self, texts: Sequence[str], vectors: NDArray[np.float32]) -> None:
         """Know these."""
-        self._vectors = dict(zip(queries, vectors, strict=True))
+        self._vectors = dict(zip(texts, vectors, strict=True))
 
     def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
         """Return what is known."""
@@ -216,7 +231,12 @@ def questions(plan: Plan, corpus: Corpus) -> Path:
         progress(f"questions: {plan.title}")
         asked = [corpus.queries(plan.texts(n, corpus), ASKED) for n in range(len(plan.sizes))]
         queries = [query for each in asked for query in each]
-        np.savez(file, queries=queries, vectors=HashingEmbedder().embed(queries, role="query"))
+        noting = Noting()
+        with Mnemon.open(":memory:", embedder=noting, tokens=WordCounter()) as opened:
+            for query in queries:
+                opened.recall(query, owner="nobody")
+        vectors = np.stack(list(noting.noted.values()))
+        np.savez(file, queries=queries, texts=list(noting.noted), vectors=vectors)
     return file
 
 
@@ -227,7 +247,7 @@ def measure(plan: Plan, corpus: Corpus) -> dict[str, object]:
     asked = np.load(questions(plan, corpus))
     queries = [str(query) for query in asked["queries"]]
     asking = {n: cycle(queries[n * ASKED : (n + 1) * ASKED]) for n in range(len(plan.sizes))}
-    known = Known(queries, asked["vectors"])
+    known = Known([str(text) for text in asked["texts"]], asked["vectors"])
     with Mnemon.open(plan.store(), embedder=known, tokens=WordCounter()) as opened:
         before = _resident()
 
