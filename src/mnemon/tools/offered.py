@@ -43,8 +43,12 @@ class Tool:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The JSON schema of its arguments."""
-        return _schema(self.asks)
+        """The JSON schema of its arguments: what need not be given is left out, not null.
+
+        The dispatcher takes null, too; but not every service knows a type that may be null.
+        """
+        plain: dict[str, Any] = _without_null(_schema(self.asks))
+        return plain
 
     @property
     def output(self) -> dict[str, Any]:
@@ -57,6 +61,25 @@ def _schema(of: type[msgspec.Struct]) -> dict[str, Any]:
     (_,), parts = msgspec.json.schema_components([of], ref_template="{name}")
     whole: dict[str, Any] = _whole(parts[of.__name__], parts)
     return whole
+
+
+def _without_null(part: Any) -> Any:
+    if isinstance(part, list):
+        return [_without_null(each) for each in part]
+    if not isinstance(part, dict):
+        return part
+    rest = {key: _without_null(value) for key, value in part.items() if key != "anyOf"}
+    if rest.get("default", "") is None:
+        del rest["default"]
+    types = [each.get("type") for each in part.get("anyOf", ())]
+    left = [
+        each
+        for each in part.get("anyOf", ())
+        if each["type"] != "null" and not (each["type"] == "integer" and "number" in types)
+    ]
+    if len(left) == 1:
+        return {**rest, **left[0]}
+    return {**rest, "anyOf": left} if left else rest
 
 
 def _whole(part: Any, parts: Mapping[str, Any]) -> Any:

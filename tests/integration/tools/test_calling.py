@@ -228,6 +228,13 @@ def test_another_owners_names_are_as_if_nobody_had_them(memory: Mnemon) -> None:
     assert [repr(each) for each in memory.export(owner="alice")] == before
 
 
+def test_what_is_not_given_may_be_null(memory: Mnemon) -> None:
+    alice = memory.owner("alice")
+    store(alice, "The red lamp is broken", "red")
+    nothing = {"category": None, "since": None, "until": None, "limit": None}
+    assert found(alice, "lamp", **nothing)
+
+
 def test_schemas_are_what_the_services_take() -> None:
     openai, anthropic = tools.openai(), tools.anthropic()
     names = list(tools.TOOLS)
@@ -244,7 +251,11 @@ def test_schemas_are_what_the_services_take() -> None:
         "memory_history": ["key"],
     }
     assert by_name["memory_store"]["required"] == ["key", "content", "category"]
+    recall = by_name["memory_recall"]["properties"]
+    assert (recall["limit"]["type"], recall["limit"]["minimum"]) == ("integer", 1)
+    assert [each["type"] for each in recall["since"]["anyOf"]] == ["number", "string"]
     for schema in by_name.values():
         assert schema["additionalProperties"] is False
         assert "$ref" not in json.dumps(schema)
+        assert "null" not in json.dumps(schema)
         assert all(each["description"] for each in schema["properties"].values())
