@@ -33,7 +33,11 @@ from postgres import is_made, on_server, own, remade
 
 SQLITE, POSTGRES = "sqlite", "postgres"
 
-ON_BOTH = ("conformance/", "unit/cli/")
+ON_BOTH = (
+    *("conformance/", "unit/cli/"),
+    *(f"integration/test_{name}.py" for name in ("edges", "recall", "learn", "forget")),
+    *(f"integration/test_{name}.py" for name in ("purge", "erase", "transfer", "work_kept")),
+)
 """Modules whose tests are always run on both databases; the beginnings of their paths."""
 
 _BEYOND = ("conformance/", "unit/cli/", "integration/", "properties/test_engine.py")
