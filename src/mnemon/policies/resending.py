@@ -86,7 +86,7 @@ def conversation(owner_id: str, history: Sequence[Entry]) -> Conversation:
     chain, replies = _digest("begin"), 0
     said: list[Said] = []
     for entry in history[:end]:
-        role, text = _role(entry), _text(entry)
+        role, text = _role(entry), visible(text_of(entry))
         if role is Role.USER:
             chain, replies = _digest(chain, "user", _mark(entry)), 0
             path = chain
@@ -139,18 +139,18 @@ def is_whole_id(external_id: str) -> bool:
     return CUT not in external_id
 
 
-def last_said(history: Sequence[Entry]) -> str:
-    """Return what the user says last; empty: nothing."""
-    spoken = (text_of(each) for each in reversed(history) if _role(each) is Role.USER)
-    return next((text for text in spoken if cleaned(text)), "")
-
-
-def _text(entry: Entry) -> str:
-    """Return what a message says as it is stored; empty: nothing visible."""
+def visible(text: str) -> str:
+    """Return a text as it is stored; empty where nothing of it can be seen."""
     try:
-        return clean(text_of(entry))
+        return clean(text)
     except InvalidInput:
         return ""
+
+
+def last_said(history: Sequence[Entry]) -> str:
+    """Return what the user says last, as it is stored; empty: nothing."""
+    spoken = (text_of(each) for each in reversed(history) if _role(each) is Role.USER)
+    return next((text for text in map(visible, spoken) if text), "")
 
 
 def _spoken(owner_id: str, role: Role, text: str, path: str, name: object) -> Said:

@@ -9,8 +9,10 @@ import httpx
 import openai
 import pytest
 
+from mnemon import Mnemon
 from mnemon.entrypoints.http.proxying.relaying import Proxying
 from mnemon.entrypoints.http.proxying.upstreams import OpenAIUpstream
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
 from mnemon.testing.model_server import Answer, Asked, ModelServer, cut_off, refused
 
 from .proxied import Proxied, assistant, proxied, said, streamed, user
@@ -88,6 +90,22 @@ def test_another_reply_takes_the_place_of_the_one_before() -> None:
         assert service.log() == [("user", "How is Oslo?"), ("assistant", replies[-1])]
 
 
+def test_what_was_learned_of_an_exchange_goes_and_comes_with_its_reply() -> None:
+    with (
+        ModelServer(["Oslo is rainy.", "Oslo is sunny."]) as server,
+        Mnemon.open(
+            ":memory:", profile="companion", embedder=HashingEmbedder(), tokens=WordCounter()
+        ) as engine,
+        proxied(upstream(server), engine=engine) as service,
+    ):
+        for _ in range(2):
+            said(service.client(), [user("How is Oslo in the spring?")])
+            service.learned()
+        (memory,) = service.alice.list().memories
+        assert memory.content == "Q: How is Oslo in the spring?\nA: Oslo is sunny."
+        assert len(service.log()) == 2
+
+
 def test_where_the_conversation_went_on_another_reply_to_an_earlier_part_is_added() -> None:
     with ModelServer(["One.", "Two.", "Three."]) as server, proxied(upstream(server)) as service:
         client = service.client()
@@ -151,6 +169,16 @@ def test_what_passed_by_with_the_memory_off_is_not_learned_later(service: Proxie
     said(client, history)
     assert "spy" not in str(service.log())
     assert ("user", "I have a cat.") in service.log()
+
+
+@pytest.mark.parametrize("header", ["off", "read-only"])
+def test_so_it_is_with_the_beginning_of_a_conversation(service: Proxied, header: str) -> None:
+    client = service.client()
+    history = [user("I am secretly a spy.")]
+    history.append(assistant(said(client, history, extra_headers={"X-Mnemon-Memory": header})))
+    history.append(user("I have a cat."))
+    said(client, history)
+    assert service.log() == [("user", "I have a cat."), ("assistant", "Noted: I have a cat.")]
 
 
 def test_read_only_tells_and_learns_nothing(service: Proxied, model: ModelServer) -> None:

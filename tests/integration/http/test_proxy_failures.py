@@ -207,11 +207,12 @@ def test_no_body_is_an_error_of_the_service(fuzzed: Proxied, body: bytes) -> Non
     [
         b"[" * 100_000,
         b'{"messages":' + b'[{"a":' * 20_000,
+        b'{"messages": [{"role": "user", "content": ' + b"[" * 480 + b"]" * 480 + b"}]}",
         b'{"messages": [{"role": "user", "content": "\\ud800"}]}',
         b'{"messages": [{"role": "user", "content": NaN}]}',
         b'{"n": 1' + b"0" * 5_000 + b', "messages": [{"role": "user", "content": "hi"}]}',
     ],
-    ids=["deep", "deep messages", "half a character", "no number", "a long number"],
+    ids=["deep", "deep messages", "deep parts", "half a character", "no number", "a long number"],
 )
 def test_hostile_bodies_are_no_errors_of_the_service(fuzzed: Proxied, body: bytes) -> None:
     sent = httpx.post(
@@ -235,4 +236,4 @@ def test_connections_that_are_cut_leave_it_serving(fuzzed: Proxied) -> None:
             connection.sendall(whole[:end])
     fuzzed.learned()
     assert said(fuzzed.client(), [user("Still there?")]) == "Noted: Still there?"
-    assert not fuzzed.app.state.proxy._under_way
+    assert fuzzed.app.state.proxy._recalling.under_way == 0

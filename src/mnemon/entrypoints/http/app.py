@@ -18,7 +18,13 @@ from mnemon.entrypoints.http.callers import Doorkeeper
 from mnemon.entrypoints.http.device import Devices
 from mnemon.entrypoints.http.guarding import Guard, Limits, Rates
 from mnemon.entrypoints.http.metrics import Metrics
-from mnemon.entrypoints.http.proxying.relaying import Proxy, Proxying
+from mnemon.entrypoints.http.proxying.relaying import (
+    IDS_HEADER,
+    SESSION_HEADER,
+    SWITCH_HEADER,
+    Proxy,
+    Proxying,
+)
 from mnemon.entrypoints.http.routes import (
     device,
     memories,
@@ -159,6 +165,7 @@ def create_app(
             allow_origins=sorted(serving.origins),
             allow_methods=["*"],
             allow_headers=["*"],
+            expose_headers=["X-Request-Id", SESSION_HEADER, SWITCH_HEADER, IDS_HEADER],
         )
     limits = Limits(
         serving.hosts,

@@ -6,6 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Final
 
 from mnemon.errors import ServiceFailed, StoreUnavailable
@@ -39,20 +40,23 @@ class Afterwards:
         self._waits_s = waits_s
         self._most = most
         self._waiting: dict[str, deque[Job]] = {}
+        self._busy: set[str] = set()
         self._changed = threading.Condition()
         self._ending = threading.Event()
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="mnemon-afterwards")
 
-    def put(self, owner_id: str, job: Job) -> None:
-        """Do something as soon as what was put before for its owner is done."""
+    def put(self, owner_id: str, job: Job) -> Callable[[], None]:
+        """Note what is to be done for an owner; return what begins it.
+
+        From now on it is waited for. It is done after what was noted before; with that, it may
+        begin by itself.
+        """
         with self._changed:
             if sum(map(len, self._waiting.values())) >= self._most:
                 self._failed(StoreUnavailable("too much waits to be learned"))
-                return
-            begins = owner_id not in self._waiting
+                return _nothing
             self._waiting.setdefault(owner_id, deque()).append(job)
-            if begins:
-                self._pool.submit(self._work, owner_id)
+        return partial(self._begin, owner_id)
 
     def wait(self, owner_id: str, timeout_s: float) -> bool:
         """Wait until nothing of an owner's is left to do, at most so long; return whether."""
@@ -66,6 +70,8 @@ class Afterwards:
         """
         self._ending.set()
         with self._changed:
+            for owner_id in self._waiting:
+                self._begin(owner_id)
             return self._changed.wait_for(lambda: not self._waiting, timeout_s)
 
     def close(self) -> None:
@@ -76,12 +82,19 @@ class Afterwards:
                 jobs.clear()
         self._pool.shutdown(wait=False)
 
+    def _begin(self, owner_id: str) -> None:
+        with self._changed:
+            if owner_id in self._waiting and owner_id not in self._busy:
+                self._busy.add(owner_id)
+                self._pool.submit(self._work, owner_id)
+
     def _work(self, owner_id: str) -> None:
         while True:
             with self._changed:
                 jobs = self._waiting[owner_id]
                 if not jobs:
                     del self._waiting[owner_id]
+                    self._busy.discard(owner_id)
                     self._changed.notify_all()
                     return
             self._do(jobs[0])
@@ -104,3 +117,7 @@ class Afterwards:
                 return
             else:
                 return
+
+
+def _nothing() -> None:
+    pass

@@ -11,6 +11,9 @@ from mnemon.entrypoints.http.problems import Problem, Wrong
 
 Entry = Mapping[str, Any]
 
+_DEPTH = 100
+"""Schemas of tools nest some twenty deep; from a thousand on JSON is not written. A guess."""
+
 _INSTRUCTING = ("system", "developer")
 
 
@@ -77,6 +80,8 @@ def read_ask(raw: bytes) -> Ask:
         raise Problem(400, "the body is no JSON, or nested too deep") from None
     if not isinstance(body, dict):
         raise Problem(422, "the body must be an object")
+    if _is_deep(body):
+        raise Problem(400, "the body is nested too deep")
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:
         raise _wrong("messages", "must be a list of messages")
@@ -84,9 +89,22 @@ def read_ask(raw: bytes) -> Ask:
         if not isinstance(each, dict) or not isinstance(each.get("role"), str):
             raise _wrong(f"messages.{place}", "must be an object with a role")
     for name in ("model", "user"):
-        if not isinstance(body.get(name, ""), str):
+        if not isinstance(body.get(name) or "", str):
             raise _wrong(name, "must be text")
     return Ask(body, tuple(messages), raw)
+
+
+def _is_deep(value: object) -> bool:
+    """Tell whether a value is nested deeper than anything that is worth reading."""
+    level = [value]
+    for _ in range(_DEPTH):
+        level = [
+            inner
+            for each in level
+            if isinstance(each, dict | list)
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+    return bool(level)
 
 
 def told(messages: Sequence[Entry], text: str) -> list[Entry]:

@@ -43,8 +43,13 @@ def heard(body: bytes) -> Heard:
 
 @dataclass(slots=True)
 class Hearing:
-    """Hears the events of a stream. What is not told to the end of its line is not heard."""
+    """Hears the events of a stream. What is not told to the end of its line is not heard.
 
+    Attributes:
+        is_done: Whether the stream has said that nothing more comes.
+    """
+
+    is_done: bool = False
     _rest: bytes = b""
     _said: list[str] = field(default_factory=list)
     _length: int = 0
@@ -71,6 +76,7 @@ class Hearing:
 
     def _event(self, told: bytes) -> None:
         if told.strip() == b"[DONE]":
+            self.is_done = True
             return
         try:
             event = json.loads(told)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -31,6 +31,7 @@ from mnemon.entrypoints.http.proxying.remembering import (
     recalled,
     shortened,
 )
+from mnemon.entrypoints.http.proxying.timely import Timely, TooLate
 from mnemon.entrypoints.http.proxying.upstreams import Answer
 from mnemon.errors import MnemonError, ServiceFailed
 
@@ -57,6 +58,13 @@ _IDS_TOLD: Final = 50
 
 _WINDOW_SHARE: Final = 4
 """The memory has a quarter of the model's window at most: a guess."""
+
+_SHORTENED_AT_ONCE: Final = 4
+"""How many histories are made shorter at once: as many as a model is asked, where it is not said
+otherwise (`chat.calls_at_once`)."""
+
+_PASSED_BY: Final = 10_000
+"""How many conversations are known of which something passed by with the memory off: a guess."""
 
 _OK: Final = 200
 
@@ -109,9 +117,14 @@ class Proxy:
         self._upstream = upstream
         self._how = how
         self._metrics = metrics
-        self._pool = ThreadPoolExecutor(how.threads, thread_name_prefix="mnemon-recall")
-        self._under_way: set[asyncio.Future[Any]] = set()
-        self._shortening: set[tuple[str, str]] = set()
+        self._recalling = Timely(
+            "mnemon-recall", threads=how.threads, timeout_s=how.memory_timeout_s
+        )
+        self._shortening = Timely(
+            "mnemon-shorten", threads=_SHORTENED_AT_ONCE, timeout_s=how.memory_timeout_s
+        )
+        self._under_way: set[tuple[str, str]] = set()
+        self._passed_by: OrderedDict[tuple[str, str], None] = OrderedDict()
         self.afterwards = Afterwards(partial(self._fail, "learn"))
 
     async def chat(self, talk: Talk, ask: Ask) -> Response:
@@ -129,8 +142,7 @@ class Proxy:
             headers = {**answer.headers, **_headers(talk, asked)}
             after = partial(self._after, talk, asked.ask) if answer.status == _OK else None
             if answer.pieces is None:
-                said = heard(answer.body) if after else Heard()
-                return Whole(answer, headers, partial(after, said) if after else None)
+                return Whole(answer, headers, after(heard(answer.body)) if after else _nothing)
             first = await anext(answer.pieces, b"")
             return Relay(first, answer, headers, open_.pop_all(), after)
         raise AssertionError  # pragma: no cover - the context lets every error through
@@ -151,9 +163,11 @@ class Proxy:
         """Be ready, and at the end wait until what was said is learned, at most so long."""
         await anyio.to_thread.run_sync(_warm_up, engine)
         yield
-        await anyio.to_thread.run_sync(self.afterwards.drain, drain_s)
+        if not await anyio.to_thread.run_sync(self.afterwards.drain, drain_s):
+            _log.warning("not all that was said could be kept in time")
         self.afterwards.close()
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._recalling.close()
+        self._shortening.close()
         await self._upstream.close()
 
     def _of_model(self, ask: Ask) -> Ask:
@@ -169,76 +183,74 @@ class Proxy:
         if talk.switch is Switch.OFF:
             return Asked(ask)
         how = self._how
-        compresses = how.compresses and talk.switch is Switch.ON
-        is_long = compresses and may_be_long(talk.messages, how.window)
-        budget = min(how.context_budget, how.window // _WINDOW_SHARE)
-        recalling = self._in_time("recall", partial(self._recalled, talk, budget, is_long=is_long))
-        if not is_long:
-            found, history = await recalling, None
-        else:
-            found, history = await asyncio.gather(recalling, self._shortened(talk))
+        may_shorten = how.compresses and talk.switch is Switch.ON
+        is_long = may_shorten and may_be_long(talk.messages, how.window)
+        found, history = await asyncio.gather(
+            self._recalled(talk, is_long=is_long), self._shortened(talk, is_long=is_long)
+        )
         messages = ask.messages if history is None else history
         text = "" if found is None else found.text
         return Asked(ask.saying(told(messages, text)), found or Recalled(), found is None)
 
-    def _recalled(self, talk: Talk, budget: int, *, is_long: bool) -> Recalled:
-        self.afterwards.wait(talk.memory.owner_id, self._how.memory_timeout_s)
-        return recalled(talk, budget, is_long=is_long)
+    async def _recalled(self, talk: Talk, *, is_long: bool) -> Recalled | None:
+        """Return what is remembered; None: it failed."""
+        how = self._how
+        budget = min(how.context_budget, how.window // _WINDOW_SHARE)
 
-    async def _shortened(self, talk: Talk) -> tuple[Mapping[str, Any], ...] | None:
-        """Return a shorter history; None: it is not ready, and will be for a later request."""
+        def recall() -> Recalled:
+            self.afterwards.wait(talk.memory.owner_id, how.memory_timeout_s)
+            return recalled(talk, budget, is_long=is_long)
+
+        return await self._in_time("recall", self._recalling, recall)
+
+    async def _shortened(
+        self, talk: Talk, *, is_long: bool
+    ) -> tuple[Mapping[str, Any], ...] | None:
+        """Return a shorter history; None: there is none, or not yet, but for a later request."""
         name = (talk.memory.owner_id, talk.session)
-        if name in self._shortening:
+        if not is_long or name in self._under_way:
             return None
-        self._shortening.add(name)
+        self._under_way.add(name)
+        begun = False
 
         def shorten() -> tuple[Mapping[str, Any], ...]:
+            nonlocal begun
+            begun = True
             try:
                 return shortened(talk, self._how.window)
             finally:
-                self._shortening.discard(name)
+                self._under_way.discard(name)
 
-        return await self._in_time(
-            "compress", shorten, otherwise=lambda: self._shortening.discard(name)
-        )
+        try:
+            return await self._in_time("compress", self._shortening, shorten)
+        finally:
+            if not begun:
+                self._under_way.discard(name)
 
-    async def _in_time(
-        self, stage: str, call: Callable[[], T], otherwise: Callable[[], None] | None = None
-    ) -> T | None:
-        """Return what a call in another thread returns; None where it fails, or is too slow.
-
-        A slow one goes on: what it stores is there for the next request.
-        """
-        if len(self._under_way) >= 4 * self._how.threads:
-            if otherwise:
-                otherwise()
-            self._count(stage, "busy")
-            return None
-        future = asyncio.get_running_loop().run_in_executor(self._pool, call)
-        self._under_way.add(future)
-        future.add_done_callback(self._ended)
-        done, _ = await asyncio.wait([future], timeout=self._how.memory_timeout_s)
-        if not done:
-            self._count(stage, "slow")
-            return None
-        error = future.exception()
-        if error is not None:
+    async def _in_time(self, stage: str, calls: Timely, call: Callable[[], T]) -> T | None:
+        """Return what a call in another thread returns; None where it fails, or is too slow."""
+        try:
+            return await calls.call(call)
+        except TooLate as late:
+            self._count(stage, late.kind)
+        except Exception as error:  # noqa: BLE001 - whatever fails, the reply comes
             self._fail(stage, error)
-            return None
-        return future.result()
+        return None
 
-    def _ended(self, future: asyncio.Future[Any]) -> None:
-        self._under_way.discard(future)
-        if not future.cancelled():
-            future.exception()  # it was told, or came too late to matter
-
-    def _after(self, talk: Talk, ask: Ask, said: Heard) -> None:
-        """Keep what was said, and learn from it."""
+    def _after(self, talk: Talk, ask: Ask, said: Heard) -> Callable[[], None]:
+        """Note what was said; return what begins to keep it, and to learn from it."""
+        name = (talk.memory.owner_id, talk.session)
         if talk.switch is not Switch.ON:
-            return
+            self._passed_by[name] = None
+            self._passed_by.move_to_end(name)
+            if len(self._passed_by) > _PASSED_BY:
+                self._passed_by.popitem(last=False)
+            return _nothing
         if not ask.wants_one:
             said = Heard(is_whole=True)
-        self.afterwards.put(talk.memory.owner_id, partial(learn, talk, said))
+        is_begun = name in self._passed_by
+        job = partial(learn, talk, said, is_begun=is_begun)
+        return self.afterwards.put(talk.memory.owner_id, job)
 
     def _fail(self, stage: str, error: BaseException) -> None:
         self._count(
@@ -251,22 +263,21 @@ class Proxy:
 
 
 class Whole(Response):
-    """A reply in one piece; something is done once it was sent, whatever became of the client."""
+    """A reply in one piece; something is begun once it was sent, whatever became of the client."""
 
     def __init__(
-        self, answer: Answer, headers: Mapping[str, str], after: Callable[[], None] | None
+        self, answer: Answer, headers: Mapping[str, str], begin: Callable[[], None]
     ) -> None:
-        """Send this, then do that."""
+        """Send this, then begin that."""
         super().__init__(answer.body, answer.status, dict(headers))
-        self._after = after
+        self._begin = begin
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it."""
         try:
             await super().__call__(scope, receive, send)
         finally:
-            if self._after is not None:
-                self._after()
+            self._begin()
 
 
 class Relay(StreamingResponse):
@@ -282,12 +293,16 @@ class Relay(StreamingResponse):
         answer: Answer,
         headers: Mapping[str, str],
         open_: AsyncExitStack,
-        after: Callable[[Heard], None] | None,
+        after: Callable[[Heard], Callable[[], None]] | None,
     ) -> None:
-        """Send these pieces, close the rest, then do something with what was said."""
+        """Send these pieces, close the rest, and do something with what was said.
+
+        It is noted before its end is sent, so that who asks again waits for it, and begun after.
+        """
         self._hearing = Hearing()
         self._open = open_
         self._after = after
+        self._begin: Callable[[], None] = _nothing
         super().__init__(self._heard(first, answer), answer.status, dict(headers))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -295,8 +310,8 @@ class Relay(StreamingResponse):
         try:
             await super().__call__(scope, receive, send)
         finally:
-            if self._after is not None:
-                self._after(self._hearing.reply())
+            self._note()
+            self._begin()
             with anyio.CancelScope(shield=True):
                 await self._open.aclose()
 
@@ -310,15 +325,29 @@ class Relay(StreamingResponse):
         except ServiceFailed as error:
             _log.warning("a reply broke off: %s", error)
             return
+        self._note()
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _heard(self, first: bytes, answer: Answer) -> AsyncIterator[bytes]:
-        self._hearing.hear(first)
-        yield first
+        yield self._hear(first)
         if answer.pieces is not None:
             async for piece in answer.pieces:
-                self._hearing.hear(piece)
-                yield piece
+                yield self._hear(piece)
+
+    def _hear(self, piece: bytes) -> bytes:
+        self._hearing.hear(piece)
+        if self._hearing.is_done:
+            self._note()
+        return piece
+
+    def _note(self) -> None:
+        after, self._after = self._after, None
+        if after is not None:
+            self._begin = after(self._hearing.reply())
+
+
+def _nothing() -> None:
+    pass
 
 
 def _headers(talk: Talk, asked: Asked) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mnemon.domain.messages import Message, Role
 from mnemon.errors import InvalidInput, NotFound
 from mnemon.policies.arguments import MAX_MESSAGE_CHARS
-from mnemon.policies.histories import KEEP
+from mnemon.policies.histories import KEEP, told_of
 from mnemon.policies.resending import (
     conversation,
     fresh,
@@ -18,9 +18,9 @@ from mnemon.policies.resending import (
     last_said,
     path_of,
     reply_id,
+    visible,
 )
 from mnemon.prompts.answering import memory_text
-from mnemon.text.cleaning import cleaned
 from mnemon.text.screening import redact, redact_lines
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def recalled(talk: Talk, token_budget: int, *, is_long: bool) -> Recalled:
         token_budget: How much may be told, in tokens.
         is_long: Whether the history may be made shorter, so that only its end says it anyway.
     """
-    query = cleaned(last_said(talk.messages))
+    query = last_said(talk.messages)
     if not query or not token_budget:
         return Recalled()
     found = talk.memory.context_with_results(
@@ -101,10 +101,7 @@ def _said_anyway(talk: Talk, *, is_long: bool) -> list[str]:
 
 def may_be_long(messages: Sequence[Mapping[str, Any]], window: int) -> bool:
     """Tell whether a history may take more than half of a model's window, in tokens."""
-    chars = 0
-    for each in messages:
-        chars += len(str(each.get("content")))
-    return chars > window // 2 * _CHARS_PER_TOKEN
+    return sum(len(told_of(each)) for each in messages) > window // 2 * _CHARS_PER_TOKEN
 
 
 def shortened(talk: Talk, window: int) -> tuple[Mapping[str, Any], ...]:
@@ -113,11 +110,16 @@ def shortened(talk: Talk, window: int) -> tuple[Mapping[str, Any], ...]:
     return tuple(made.history)
 
 
-def learn(talk: Talk, reply: Heard) -> None:
+def learn(talk: Talk, reply: Heard, *, is_begun: bool = False) -> None:
     """Log what is new of a conversation, and the reply to it; what is whole is learned from.
 
     Doing it again adds nothing. Another reply to what was said last takes the place of the one
     before, unless that is whole and this is not.
+
+    Args:
+        talk: The conversation.
+        reply: The reply.
+        is_begun: Whether what came before is known not to be new, though nothing of it is logged.
 
     Raises:
         InvalidInput: A message is too long; the others were logged.
@@ -126,7 +128,7 @@ def learn(talk: Talk, reply: Heard) -> None:
     said = conversation(talk.memory.owner_id, talk.messages)
     before = talk.memory.recent(LOOKED_AT, session=talk.session)
     known = {path_of(each.external_id) for each in before if each.external_id}
-    wanted = fresh(said.said, known, is_begun=bool(before))
+    wanted = fresh(said.said, known, is_begun=is_begun or bool(before))
     news = [_message(each) for each in wanted if len(each.text) <= MAX_MESSAGE_CHARS]
     last = None if wanted or not before else before[-1]
     replied = _reply(said, reply, is_known=said.reply in known)
@@ -144,7 +146,7 @@ def _message(said: Said) -> Message:
 
 
 def _reply(said: Conversation, reply: Heard, *, is_known: bool) -> Message | None:
-    text = cleaned(reply.text)
+    text = visible(reply.text)
     if not text:
         return None
     id_ = reply_id(said.reply, text, is_whole=reply.is_whole, is_first=not is_known)

@@ -1,0 +1,79 @@
+"""What a client asks, and the same with what is remembered."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemon.entrypoints.http.problems import Problem
+from mnemon.entrypoints.http.proxying.asking import read_ask, told
+
+HI = {"role": "user", "content": "Hi"}
+
+
+def raw(**more: Any) -> bytes:
+    return json.dumps({"messages": [HI], **more}).encode()
+
+
+def test_what_is_not_changed_keeps_its_bytes() -> None:
+    given_ = b'{ "messages":[ {"role":"user", "content":"Hi"}], "x": 1.50 }'
+    ask = read_ask(given_)
+    assert ask.saying(list(ask.messages)).raw is given_
+
+
+def test_what_is_changed_keeps_all_else() -> None:
+    ask = read_ask(raw(model="m", new={"a": [1, None]}))
+    made = json.loads(ask.saying(told(ask.messages, "Known.")).raw)
+    assert made["messages"] == [{"role": "system", "content": "Known."}, HI]
+    assert (made["model"], made["new"]) == ("m", {"a": [1, None]})
+
+
+@pytest.mark.parametrize(
+    ("first", "content"),
+    [
+        ({"role": "system", "content": "Be brief."}, "Be brief.\n\nKnown."),
+        ({"role": "developer", "content": ""}, "Known."),
+        ({"role": "system", "content": None}, "Known."),
+        (
+            {"role": "system", "content": [{"type": "text", "text": "Be brief."}]},
+            [{"type": "text", "text": "Be brief."}, {"type": "text", "text": "Known."}],
+        ),
+    ],
+)
+def test_the_first_instruction_says_it_too(first: dict[str, Any], content: object) -> None:
+    assert told([first, HI], "Known.") == [{**first, "content": content}, HI]
+    assert told([first, HI], "") == [first, HI]
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"", 400),
+        (b"{", 400),
+        (b"\xff", 400),
+        (b'{"messages": [NaN]}', 400),
+        (b"[" * 100_000, 400),
+        (b'{"messages": [{"role": "user", "x": ' + b"[" * 200 + b"]" * 200 + b"}]}", 400),
+        (b"[]", 422),
+        (b"{}", 422),
+        (b'{"messages": []}', 422),
+        (b'{"messages": ["Hi"]}', 422),
+        (b'{"messages": [{"role": 1}]}', 422),
+        (raw(user=7), 422),
+        (raw(model=["m"]), 422),
+    ],
+)
+def test_what_is_no_request_is_refused(body: bytes, status: int) -> None:
+    with pytest.raises(Problem) as caught:
+        read_ask(body)
+    assert caught.value.status == status
+
+
+@given(st.text())
+def test_any_text_comes_back_as_it_went(text: str) -> None:
+    ask = read_ask(raw(x=text))
+    assert json.loads(ask.with_model("m").raw) == {"messages": [HI], "x": text, "model": "m"}
