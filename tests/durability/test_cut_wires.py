@@ -133,7 +133,7 @@ def test_a_write_whose_answer_alone_is_lost_is_told_to_be_in_doubt(wire: Proxy, 
 def test_a_wire_that_goes_silent_is_waited_for_only_so_long(wire: Proxy, store: str) -> None:
     """At any message of a write: also of the first, on a connection that has stood idle."""
     url = through(wire, store)
-    with opened(url, PLAIN, busy_timeout_s=0.2, statement_timeout_s=0.3) as memory:
+    with opened(url, PLAIN, busy_timeout_s=0.5, statement_timeout_s=1) as memory:
         own = memory.owner("alice")
         own.remember("The boat is blue")
         wire.arm()
@@ -141,7 +141,9 @@ def test_a_wire_that_goes_silent_is_waited_for_only_so_long(wire: Proxy, store: 
         for after in (0, 1, wire.passed // 3, wire.passed // 2):
             sail = f"The sail of boat {after} is red"
             wire.arm(silent_after=after)
-            with pytest.raises(StoreUnavailable, match=r"127\.0\.0\.1.* no answer for 0\.[0-9]+ s"):
+            with pytest.raises(
+                StoreUnavailable, match=r"127\.0\.0\.1.* (no answer for|timeout expired)"
+            ):
                 own.remember(sail)
             wire.disarm()
             assert own.recall("boat").memories
@@ -156,7 +158,7 @@ def test_a_server_that_takes_connections_and_says_nothing_is_waited_for_only_so_
     url = through(wire, store)
     with opened(url, PLAIN, busy_timeout_s=0.2) as memory:
         wire.arm(silent_after=0)
-        with pytest.raises(StoreUnavailable, match=r"no answer for 0\.[0-9]+ s"):
+        with pytest.raises(StoreUnavailable, match=r"no answer for [0-9.]+ s|timeout expired"):
             memory.recall("boat", owner="alice")
         with pytest.raises(StoreUnavailable, match="timeout expired"):
             opened(url, PLAIN, busy_timeout_s=0.2)

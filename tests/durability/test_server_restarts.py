@@ -28,6 +28,8 @@ from postgres_server import OwnServer, own_server
 
 _PATIENCE_S = 60.0
 _WRITERS = 3
+_LIVES = 10_000
+"""More than a writer has: each is to say what no other says."""
 
 
 @pytest.fixture(scope="module")
@@ -115,14 +117,15 @@ class Users:
     def _write(self, number: int) -> None:
         for life in count():
             try:
-                self._write_until_refused(f"{number}.{life}", 1_000 * self._seed + 100 * number)
+                seed = (self._seed * _WRITERS + number) * _LIVES + life
+                self._write_until_refused(f"{number}.{life}", seed)
             except StoreUnavailable as error:
                 self.refused.append(error)
             else:
                 return
 
     def _write_until_refused(self, name: str, seed: int) -> None:
-        worker = Worker(self._memory, name, seed + hash(name) % 97, self._take)
+        worker = Worker(self._memory, name, seed, self._take)
         while not self._stop.is_set():
             worker.step()
 

@@ -58,8 +58,8 @@ _ROWS_AT_ONCE = 50
 _IDLE_TRANSACTION_S = 600
 """For how long a transaction may stand idle, as a verification does while it computes (a guess)."""
 
-_LEAST_WAIT_S = 0.1
-"""For the answer to a transaction's begin, even where the time is over."""
+_LEAST_WAIT_S = 1.0
+"""For the answer to a transaction's begin, even where the time is over (a guess)."""
 
 SILENT_S, AGAIN_S, TIMES = 10, 3, 3
 """After how long of silence server and client ask whether the other is still there, how soon again,
