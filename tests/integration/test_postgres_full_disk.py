@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
@@ -29,20 +27,15 @@ _WRITES = 500
 """More than find room in what is left."""
 
 
-@contextmanager
-def places() -> Iterator[tuple[Path, Path]]:
-    """Give two small disks, which the user whom servers run as may enter."""
-    folder = Path(tempfile.mkdtemp(prefix="mnemon-disks-"))
+def disks(folder: Path) -> tuple[Path, Path]:
+    """Return two small disks, which the user whom servers run as may enter."""
     data, log = folder / "data", folder / "log"
     for place, size in ((data, _DATA_KB), (log, _LOG_KB)):
         place.mkdir()
         mount_tmpfs(place, size)
         place.chmod(0o755)
-        (place / "own").mkdir()
-    try:
-        yield data, log
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    (data / "own").mkdir()
+    return data, log
 
 
 def opened(url: str) -> Mnemon:
@@ -74,9 +67,9 @@ def write_until_refused(memory: Mnemon, kept: set[str]) -> StoreUnavailable:
     raise AssertionError("the disk does not get full")
 
 
-def _meets_full_disks() -> None:
+def _meets_full_disks(folder: Path) -> None:
+    data, log = disks(folder)
     with (
-        places() as (data, log),
         own_server(
             "max_wal_size = 40MB", "min_wal_size = 32MB", folder=data / "own", log=log
         ) as server,
@@ -126,4 +119,6 @@ def _has_no_room_for_its_log(server: OwnServer, memory: Mnemon, disk: Path, kept
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may mount")
 def test_who_meets_a_full_disk() -> None:
-    run_apart(_meets_full_disks)
+    # Not below a folder of pytest's, which only this user may enter.
+    with tempfile.TemporaryDirectory(prefix="mnemon-disks-") as folder:
+        run_apart(_meets_full_disks, Path(folder))
