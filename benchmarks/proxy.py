@@ -23,6 +23,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import httpx
@@ -59,15 +60,15 @@ def model() -> Iterator[str]:
 
 
 @contextmanager
-def service(env: Mapping[str, str]) -> Iterator[str]:
-    """Run the service; give its address."""
+def service(env: Mapping[str, str]) -> Iterator[tuple[str, int]]:
+    """Run the service; give its address, and its process."""
     process = subprocess.Popen(  # noqa: S603 - ours
         [PROGRAM, "serve", "--port", "0"], env=dict(env), stderr=subprocess.PIPE, text=True
     )
     assert process.stderr is not None  # noqa: S101 - it was asked for
     port = next(found[1] for line in process.stderr if (found := _RUNNING.search(line)))
     threading.Thread(target=process.stderr.read, daemon=True).start()
-    yield f"http://127.0.0.1:{port}/v1"
+    yield f"http://127.0.0.1:{port}/v1", process.pid
     process.send_signal(signal.SIGTERM)
     process.wait()
 
@@ -117,6 +118,23 @@ def asking(
     return ask
 
 
+def processor_ms(process: int, step: Step, numbers: range) -> float:
+    """Return the processor time of a process for each time that a step is done, in ms.
+
+    What it still does a second later is not counted: nothing, unless the machine is very busy.
+    """
+    before = _used_ns(process)
+    for number in numbers:
+        step(number)
+    sleep(1)
+    return (_used_ns(process) - before) / len(numbers) / 1e6
+
+
+def _used_ns(process: int) -> int:
+    tasks = Path(f"/proc/{process}/task").iterdir()
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks)
+
+
 def measured(rounds: int, messages: int) -> Table:
     """Return what each way takes."""
     corpus = Corpus()
@@ -126,7 +144,7 @@ def measured(rounds: int, messages: int) -> Table:
         env = settings(Path(folder), model_url)
         progress(f"logging {messages:,} messages")
         fill(env, texts)
-        with service(env) as url, httpx.Client(timeout=60) as client:
+        with service(env) as (url, process), httpx.Client(timeout=60) as client:
             ways = {"straight": (model_url, "off"), "off": (url, "off"), "on": (url, "on")}
             steps = {
                 f"{name}{' streamed' * is_stream}": asking(
@@ -137,6 +155,8 @@ def measured(rounds: int, messages: int) -> Table:
             }
             progress("asking")
             taken = in_turns(rounds + WARM_UP, steps, unmeasured=WARM_UP)
+            again = range(WARM_UP, rounds + WARM_UP)
+            used = {name: processor_ms(process, step, again) for name, step in steps.items()}
     rows = []
     for kind, suffix in (("whole", ""), ("first byte of a stream", " streamed")):
         bare = taken[f"straight{suffix}"].wall.median
@@ -153,12 +173,14 @@ def measured(rounds: int, messages: int) -> Table:
                     "p50, ms": 1000 * times.median,
                     "p95, ms": 1000 * times.quantile(0.95),
                     "added, p50, ms": 1000 * (times.median - bare),
+                    "processor, ms": used[f"{name}{suffix}"],
                 }
             )
     note = (
         f"An owner with {messages:,} messages in an encrypted SQLite store, {rounds} requests each"
         " way, taken in turns; the model answers at once. Every request with the memory on is a new"
         " conversation, that is recalled for, and learned while the next requests are under way."
+        " Processor: of the service, for each request, with what it learns of it."
     )
     return Table("proxy", rows, note)
 
