@@ -147,8 +147,7 @@ def database(request: pytest.FixtureRequest) -> Iterator[str]:
         return
     from databases import PLACES
 
-    with PLACES.lent(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mnemon.stores.open_store", PLACES.open)
+    with PLACES.standing_in():
         yield name
 
 

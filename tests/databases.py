@@ -29,7 +29,7 @@ from mnemon.ports.cipher import Cipher, Ciphers
 from mnemon.ports.store import Store
 from mnemon.stores import IN_MEMORY, open_ciphers, open_store
 from mnemon.testing import witness
-from postgres import is_made, on_server, own, remade
+from postgres import dropped, is_made, on_server, own, remade
 
 SQLITE, POSTGRES = "sqlite", "postgres"
 
@@ -37,6 +37,7 @@ ON_BOTH = (
     *("conformance/", "unit/cli/"),
     *(f"integration/test_{name}.py" for name in ("edges", "recall", "learn", "forget")),
     *(f"integration/test_{name}.py" for name in ("purge", "erase", "transfer", "work_kept")),
+    "integration/test_cli_program.py",
 )
 """Modules whose tests are always run on both databases; the beginnings of their paths."""
 
@@ -65,6 +66,7 @@ class Places:
 
     of: dict[str, str] = field(default_factory=dict)
     opened: list[Store] = field(default_factory=list)
+    is_on: bool = False
 
     def open(self, url: str, settings: Settings, ciphers: Ciphers | None = None) -> Store:
         """Open the store that stands for a file, or for one in memory, of that name."""
@@ -88,6 +90,31 @@ class Places:
         else:
             PostgresStore.open(on_server(), cipher=_Made(cipher), schema=schema).close()
         return schema
+
+    def variables(self, path: Path) -> dict[str, str]:
+        """Return what tells a program to have its store where one at a path is to be, if elsewhere.
+
+        Of a path that is not known yet it makes the store.
+        """
+        if not self.is_on:
+            return {}
+        name = str(path.resolve())
+        if name not in self.of:
+            self.of[name] = own(f"program_place_{len(self.of)}")
+            dropped(on_server(), self.of[name])
+        return {
+            "MNEMON_STORE": on_server(),
+            "MNEMON_POSTGRES__SCHEMA": self.of[name],
+            "MNEMON_POSTGRES__KEY_RING": "file",
+        }
+
+    @contextmanager
+    def standing_in(self) -> Iterator[None]:
+        """Let stores stand here for as long as this lasts."""
+        with self.lent(), pytest.MonkeyPatch.context() as patch:
+            patch.setattr("mnemon.stores.open_store", self.open)
+            patch.setattr(self, "is_on", True)
+            yield
 
     @contextmanager
     def lent(self) -> Iterator[None]:

@@ -15,13 +15,12 @@ from typing import Any, Self
 
 import pytest
 
+from databases import PLACES
 from mnemon import Mnemon, OwnerMemory
 from mnemon.config import load
 from mnemon.ports.chat import Turn
 from mnemon.testing.model_server import Answer, Asked, ModelServer
 from mnemon.testing.script import KnowingModel, load_script
-
-pytestmark = pytest.mark.sqlite
 
 PROGRAM = Path(sys.executable).with_name("mnemon")
 DEADLINE_S = 60.0
@@ -73,6 +72,7 @@ class Chat:
             "MNEMON_CHAT__MAX_RETRIES": "0",
             "OPENAI_API_KEY": "sk-of-the-tests",
             "ANTHROPIC_API_KEY": "sk-of-the-tests",
+            **PLACES.variables(folder / "memory.db"),
         }
         self.folder = folder
 
@@ -93,7 +93,7 @@ class Chat:
     def memory(self, owner: str) -> Iterator[OwnerMemory]:
         """Look at what the program has stored."""
         plain = load(None, {"MNEMON_ENABLE_ENCRYPTION": "false"}, {})
-        with Mnemon.open(self.environment["MNEMON_STORE"], config=plain) as memory:
+        with Mnemon.open(self.folder / "memory.db", config=plain) as memory:
             yield memory.owner(owner)
 
 

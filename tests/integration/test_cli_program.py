@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from databases import PLACES
+
 PROGRAM = Path(sys.executable).with_name("mnemon")
 DEADLINE_S = 60.0
 
@@ -20,7 +22,8 @@ DEADLINE_S = 60.0
 def environment(tmp_path: Path) -> dict[str, str]:
     own = {name: text for name, text in os.environ.items() if not name.startswith("MNEMON_")}
     folders = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "HOME", "USERPROFILE", "LOCALAPPDATA")
-    return own | {name: str(tmp_path / "home") for name in folders}
+    homes = {name: str(tmp_path / "home") for name in folders}
+    return own | homes | PLACES.variables(tmp_path / "memory.db")
 
 
 def run(
@@ -103,6 +106,7 @@ def _heed_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+@pytest.mark.sqlite
 def test_an_interrupted_import_keeps_whole_conversations(
     environment: dict[str, str], tmp_path: Path
 ) -> None:

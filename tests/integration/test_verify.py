@@ -430,6 +430,7 @@ def test_an_import_and_what_an_erased_owner_leaves_are_as_they_must_be(path: Pat
         assert memory.verify().findings == ()
 
 
+@pytest.mark.sqlite
 def test_a_store_in_memory_has_nothing_to_verify() -> None:
     with opened(":memory:") as memory, pytest.raises(InvalidInput):
         memory.verify()

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from databases import PLACES
 from integration.learning import OWNER, client
 from mnemon import Mnemon
 from mnemon.config import load
@@ -66,6 +67,7 @@ def environment(folder: Path, server: ModelServer) -> dict[str, str]:
         "MNEMON_CHAT__BASE_URL": server.openai_url,
         "MNEMON_CHAT__CALLS_AT_ONCE": str(_AT_ONCE),
         "OPENAI_API_KEY": "sk-of-the-tests",
+        **PLACES.variables(folder / "memory.db"),
     }
 
 
