@@ -42,7 +42,8 @@ from measuring import Table, Times, output, progress, report
 from numpy.typing import NDArray
 
 from mnemon import Mnemon
-from mnemon.config import Settings
+from mnemon.adapters.postgres.store import VECTORS_IN_MEMORY
+from mnemon.config import Loaded, load
 from mnemon.domain.recall import Scope
 from mnemon.policies.vectors import quantise
 from mnemon.ports.embedder import TextRole
@@ -58,7 +59,8 @@ TOP_K, RECALLED = 5, 10
 COMPARED = 40
 """Queries that are compared with an exact search, for each size of owners."""
 BAR = 0.99
-DATABASES = ("sqlite", "postgresql")
+DATABASES = ("sqlite", "postgresql", "pgvector")
+"""The last: PostgreSQL, with all vectors searched in it."""
 
 QUERIES = 200
 ASKED = 8
@@ -73,7 +75,7 @@ class Plan:
     Attributes:
         name: Its name.
         sizes: How many memories each owner has; owners are numbered.
-        database: `sqlite` or `postgresql`.
+        database: One of `DATABASES`.
         url: Of a server that is given; empty: one of our own.
     """
 
@@ -102,6 +104,12 @@ class Plan:
         if self.database == "sqlite":
             return str(_folder() / f"{name}.db")
         return _database(self.url or _own_server(), name)
+
+    def configured(self) -> Loaded:
+        """Return the settings with which it is opened."""
+        in_memory = 0 if self.database == "pgvector" else VECTORS_IN_MEMORY
+        given = {"enable_encryption": False, "postgres.vectors_in_memory": in_memory}
+        return load(None, {}, given)
 
     def texts(self, number: int, corpus: Corpus) -> list[str]:
         """Return what an owner remembers."""
@@ -154,7 +162,8 @@ def of_owners(memories: int, owners: int) -> tuple[int, ...]:
 
 def fill(plan: Plan, corpus: Corpus) -> dict[str, float]:
     """Fill a store where that is not done, and return how long it took and what it weighs."""
-    notes = _folder() / f"{plan.database}-{plan.name}-{plan.total}.json"
+    database = "sqlite" if plan.database == "sqlite" else "postgresql"
+    notes = _folder() / f"{database}-{plan.name}-{plan.total}.json"
     if not notes.exists():
         notes.write_text(json.dumps(_filled(plan, corpus)))
     found: dict[str, float] = json.loads(notes.read_text())
@@ -248,7 +257,9 @@ def measure(plan: Plan, corpus: Corpus) -> dict[str, object]:
     queries = [str(query) for query in asked["queries"]]
     asking = {n: cycle(queries[n * ASKED : (n + 1) * ASKED]) for n in range(len(plan.sizes))}
     known = Known([str(text) for text in asked["texts"]], asked["vectors"])
-    with Mnemon.open(plan.store(), embedder=known, tokens=WordCounter()) as opened:
+    with Mnemon.open(
+        plan.store(), embedder=known, tokens=WordCounter(), config=plan.configured()
+    ) as opened:
         before = _resident()
 
         def recalls(owners: Iterable[int]) -> Times:
@@ -282,7 +293,7 @@ def _resident() -> int:
 
 def misses(plan: Plan, corpus: Corpus) -> dict[int, float]:
     """Return the mean share of the true nearest that are found, by the size of the owner."""
-    with closing(open_store(plan.store(), Settings())) as store:
+    with closing(open_store(plan.store(), plan.configured().settings)) as store:
         return {
             size: float(np.mean([*_shares(store, plan, size, corpus)]))
             for size in sorted(set(plan.sizes))
@@ -369,14 +380,14 @@ def main() -> None:
     corpus = Corpus()
     sizes = {"owners": of_owners(asked.memories, asked.owners), "one": (asked.one,)}
     plans = [
-        Plan(name, sizes[name], database, asked.url if database == "postgresql" else "")
+        Plan(name, sizes[name], database, "" if database == "sqlite" else asked.url)
         for database in asked.database
         for name in asked.parts or sizes
     ]
     if asked.measure:
         print(json.dumps(measure(plans[0], corpus)))
         return
-    built = [built_row(plan, fill(plan, corpus)) for plan in plans]
+    built = [built_row(plan, fill(plan, corpus)) for plan in plans if plan.database != "pgvector"]
     report(Table("scale-built", built, _BUILT_NOTE), asked.write)
     if asked.fill:
         return

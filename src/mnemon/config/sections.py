@@ -36,7 +36,7 @@ class Postgres:
         60_000, "after how long the server gives a statement up; 0: never", low=0, high=86_400_000
     )
     vectors_in_memory: int = scalar(
-        20_000,
+        131_072,
         "up to how many items of an owner their vectors are searched in memory, and in the"
         " database above",
         low=0, high=1_000_000_000,

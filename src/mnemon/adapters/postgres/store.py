@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _MEBIBYTE = 1024 * 1024
 
-VECTORS_IN_MEMORY = 20_000
+VECTORS_IN_MEMORY = 131_072
 """See docs/decisions/0030-postgresql-store.md."""
 
 _LOCK_FACTS = "SELECT 1 FROM meta WHERE name = 'schema' FOR UPDATE"
