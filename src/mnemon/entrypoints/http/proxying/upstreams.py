@@ -177,6 +177,7 @@ class OpenAIUpstream:
                 timeout=httpx.Timeout(self.timeout_s, connect=min(self.timeout_s, CONNECT_S)),
                 limits=httpx.Limits(max_connections=None, max_keepalive_connections=64),
                 follow_redirects=False,
+                verify=self.base_url.startswith("https:"),  # else certificates are read for nothing
                 mounts=mounts,
             )
         return self._client
