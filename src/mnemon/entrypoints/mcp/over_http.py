@@ -37,6 +37,7 @@ class Endpoint:
     def __init__(self, app: FastAPI, body_bytes: int) -> None:
         """Answer for an app; where the SDK is not installed, say so."""
         self._app = app
+        self._body_bytes = body_bytes
         # No GET: there is nothing that the server would say unasked, and no DELETE: no session.
         self.route = Route(PATH, self, methods=["POST"], include_in_schema=False)
         self._manager: Any = None
@@ -51,6 +52,7 @@ class Endpoint:
             return
         async with self._manager.run():
             yield
+        self._manager = _manager(self._body_bytes)  # each runs once, an app perhaps again
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, for whom its key is.

@@ -117,15 +117,9 @@ class Proxy:
         self._upstream = upstream
         self._how = how
         self._metrics = metrics
-        self._recalling = Timely(
-            "mnemon-recall", threads=how.threads, timeout_s=how.memory_timeout_s
-        )
-        self._shortening = Timely(
-            "mnemon-shorten", threads=_SHORTENED_AT_ONCE, timeout_s=how.memory_timeout_s
-        )
         self._under_way: set[tuple[str, str]] = set()
         self._passed_by: OrderedDict[tuple[str, str], None] = OrderedDict()
-        self.afterwards = Afterwards(partial(self._fail, "learn"))
+        self._employ()
 
     async def chat(self, talk: Talk, ask: Ask) -> Response:
         """Return the reply of the model.
@@ -169,6 +163,18 @@ class Proxy:
         self._recalling.close()
         self._shortening.close()
         await self._upstream.close()
+        self._employ()  # it may be run again
+
+    def _employ(self) -> None:
+        """Have threads, none of which begins before there is something to do."""
+        how = self._how
+        self.afterwards = Afterwards(partial(self._fail, "learn"))
+        self._recalling = Timely(
+            "mnemon-recall", threads=how.threads, timeout_s=how.memory_timeout_s
+        )
+        self._shortening = Timely(
+            "mnemon-shorten", threads=_SHORTENED_AT_ONCE, timeout_s=how.memory_timeout_s
+        )
 
     def _of_model(self, ask: Ask) -> Ask:
         allowed = self._how.models
