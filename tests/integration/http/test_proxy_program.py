@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from mnemon.testing.model_server import Asked, ModelServer
 
@@ -37,6 +38,7 @@ def ask(client: httpx.Client, text: str) -> str:
     return sent.text
 
 
+@pytest.mark.soak
 def test_what_was_said_just_before_it_was_told_to_end_is_known_after_a_restart(
     tmp_path: Path,
 ) -> None:
