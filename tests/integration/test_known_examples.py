@@ -101,7 +101,8 @@ CASES = [
 
 
 @pytest.fixture(scope="module")
-def memory() -> Iterator[Mnemon]:
+def memory(database: str) -> Iterator[Mnemon]:
+    assert database  # it is made anew in each
     with Mnemon.open(":memory:") as opened:
         for way in ("remember", "learn"):
             for system, content, _ in CASES:
@@ -128,8 +129,9 @@ SECOND = {"What am I building?"}
 
 
 @pytest.fixture(scope="module")
-def owners() -> Iterator[dict[str, OwnerMemory]]:
+def owners(database: str) -> Iterator[dict[str, OwnerMemory]]:
     """The examples of each system, stored in its own profile, with the kinds and keys it has."""
+    assert database
     with Mnemon.open(":memory:") as opened:
         owners = {system: opened.owner(system) for system in SYSTEMS if system != "ours"}
         for system, owner in owners.items():

@@ -52,7 +52,8 @@ def learned(
 
 
 @pytest.fixture(scope="module")
-def undisturbed() -> dict[str, End]:
+def undisturbed(database: str) -> dict[str, End]:
+    assert database  # it is made anew in each
     return {
         profile: learned(profile, KnowingModel(), SettableClock(START))[0] for profile in PROFILES
     }

@@ -51,7 +51,8 @@ _ROUTES = [
 
 
 @pytest.fixture(scope="module")
-def app() -> Iterator[FastAPI]:
+def app(database: str) -> Iterator[FastAPI]:
+    assert database  # it is made anew in each
     clock = SettableClock(datetime(2026, 3, 1, 12, 0, tzinfo=UTC))
     with (
         ModelServer(lambda _: "ACTION: SPEAK\nYes.") as model,
