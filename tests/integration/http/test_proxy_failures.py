@@ -85,6 +85,7 @@ def test_a_memory_that_is_too_slow_costs_no_reply(model: ModelServer) -> None:
         assert ("recall", "slow") in service.failures()
 
 
+@pytest.mark.sqlite
 def test_a_store_that_others_write_to_costs_no_reply_and_is_told_later(
     model: ModelServer, tmp_path: Path
 ) -> None:
