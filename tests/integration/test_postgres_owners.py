@@ -20,7 +20,6 @@ from mnemon.errors import (
     StoreUnavailable,
 )
 from mnemon.testing.builders import DIMENSION, at, memory, record_id, short_entry
-from mnemon.testing.store_records import remember
 from postgres import fresh, own
 
 SCHEMA = own("owners_apart")
@@ -34,7 +33,8 @@ def store(postgres_url: str) -> Iterator[PostgresStore]:
         opened.adopt_embedder("builders", DIMENSION)
         do_everything(opened)
         assert opened.claims.take("alice", Work.LEARN, now=at(0), lease_s=60)
-        remember(opened, memory(1, "water", owner_id="bob"), owner_id="bob")
+        with opened.write("bob") as tx:
+            tx.insert([(memory(1, "water", owner_id="bob"), short_entry("water"))])
         yield opened
 
 
@@ -167,7 +167,7 @@ def test_maintenance_is_asked_by_functions_that_give_names_and_numbers(
 def test_keywords_are_found_by_their_index_under_the_policy(
     store: PostgresStore, postgres_url: str
 ) -> None:
-    many = [(memory(n), short_entry(f"word{n % 50} tea")) for n in range(100, 600)]
+    many = [(memory(n), short_entry(f"word{n % 50} tea")) for n in range(100, 2_100)]
     with store.write("alice") as tx:
         tx.insert(many)
     with as_superuser(postgres_url) as raw:
