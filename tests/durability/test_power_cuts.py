@@ -15,7 +15,7 @@ from durability.ledger import Ledger, Line, everything
 from durability.opening import PLAIN, opened
 from durability.power import Disk, plugged_in
 from durability.workload import Worker
-from mnemon.adapters.crypto import ring
+from mnemon.adapters.crypto import ring_file
 from mnemon.adapters.sqlite import connections
 from mnemon.errors import KeyUnavailable
 
@@ -134,7 +134,7 @@ def test_a_key_ring_that_does_not_wait_for_its_folder_loses_a_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The disk forgets names too: here, that the journal that would undo the key is deleted."""
-    weakened(monkeypatch, ring, "FULL")
+    weakened(monkeypatch, ring_file, "FULL")
     place = told_before_a_cut(tmp_path, Ledger(), encrypted=True)
     key = key_in(place, encrypted=True)
     with opened(place / STORE, key) as memory, pytest.raises(KeyUnavailable):
