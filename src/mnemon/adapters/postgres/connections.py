@@ -15,7 +15,7 @@ from psycopg import errors, sql
 
 from mnemon.adapters.postgres.pool import NoneFree, Pool, Raw
 from mnemon.adapters.postgres.schema import APPLICATION, owner_number
-from mnemon.adapters.postgres.values import Vector, VectorForm, adapt, adapt_vectors
+from mnemon.adapters.postgres.values import Numbers, Vector, VectorForm, adapt, adapt_vectors
 from mnemon.adapters.postgres.words import in_rows, in_words
 from mnemon.adapters.sql.connection import ConstraintBroken
 from mnemon.adapters.sql.owner_row import OWNER_COLUMNS, OwnerRow
@@ -179,7 +179,7 @@ class Connection:
 
     def many_numbers(self, values: Sequence[int]) -> Any:
         """See the shared protocol."""
-        return list(values)
+        return Numbers(values)
 
     def vector(self, stored: Any) -> Any:
         """See the shared protocol."""

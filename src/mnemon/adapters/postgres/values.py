@@ -12,11 +12,18 @@ from psycopg.types.numeric import Int8BinaryDumper
 from psycopg.types.string import StrBinaryDumper
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from psycopg import Connection
     from psycopg.abc import Buffer
 
 _TEXT = 25
 """PostgreSQL's own number of the type text."""
+
+_BIGINT, _BIGINTS, _BIGINT_BYTES = 20, 1016, 8
+"""Its numbers of the type bigint and of arrays of it, and how long one is."""
+
+_ELEMENT = np.dtype([("length", ">i4"), ("value", ">i8")])
 
 _ESCAPE = "\uffff"
 """Stands for no letter, in any language: Unicode keeps it for programs."""
@@ -67,6 +74,32 @@ class Vector:
     stored: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Integers as one value: an array of `bigint`, whatever they are.
+
+    psycopg would take the narrowest type for a list, and, where integers are always sent as
+    `bigint`, the narrowest of all.
+    """
+
+    values: Sequence[int]
+
+
+class NumbersDumper(Dumper):
+    """Sends integers as PostgreSQL's array of one dimension."""
+
+    format = Format.BINARY
+    oid = _BIGINTS
+
+    def dump(self, obj: Numbers) -> Buffer | None:
+        """Return the array's head, and each element behind its length."""
+        elements = np.empty(len(obj.values), dtype=_ELEMENT)
+        elements["length"] = _BIGINT_BYTES
+        elements["value"] = obj.values
+        head = np.array((1, 0, _BIGINT, len(elements), 1), dtype=">i4")
+        return head.tobytes() + elements.tobytes()
+
+
 class TextDumper(StrBinaryDumper):
     """Sends texts as texts, with NUL escaped."""
 
@@ -93,6 +126,7 @@ class TextLoader(Loader):
 def adapt(connection: Connection[Any]) -> None:
     """Let a connection send and take our integers and texts."""
     connection.adapters.register_dumper(int, Int8BinaryDumper)
+    connection.adapters.register_dumper(Numbers, NumbersDumper)
     connection.adapters.register_dumper(str, TextDumper)
     connection.adapters.register_loader("text", TextLoader)
 
