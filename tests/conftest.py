@@ -113,14 +113,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--everywhere", action="store_true", help="run what opens a store on PostgreSQL too"
     )
+    parser.addoption(
+        "--chroma", action="store_true", help="run profiles and commands with vectors in Chroma"
+    )
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Have some tests run on more than one database."""
     from databases import SQLITE, databases
 
-    everywhere = metafunc.config.getoption("everywhere")
-    found = databases(metafunc.definition, everywhere=everywhere)
+    everywhere, chroma = (metafunc.config.getoption(name) for name in ("everywhere", "chroma"))
+    found = databases(metafunc.definition, everywhere=everywhere, chroma=chroma)
     if found != [SQLITE]:
         metafunc.parametrize("database", found, indirect=True, scope="module")
 
@@ -145,16 +148,16 @@ def database(request: pytest.FixtureRequest) -> Iterator[str]:
     if name == "sqlite":
         yield name
         return
-    from databases import PLACES
+    from databases import CHROMA, PLACES, in_chroma
 
-    with PLACES.standing_in():
+    with in_chroma() if name == CHROMA else PLACES.standing_in():
         yield name
 
 
 @pytest.fixture(autouse=True)
 def _places_given_back(database: str) -> Iterator[None]:
     """Have each test find empty what no other still uses."""
-    if database == "sqlite":
+    if database != "postgres":
         yield
         return
     from databases import PLACES

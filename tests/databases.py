@@ -8,6 +8,7 @@ database.
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
@@ -31,7 +32,7 @@ from mnemon.stores import IN_MEMORY, open_ciphers, open_store
 from mnemon.testing import witness
 from postgres import dropped, is_made, on_server, own, remade
 
-SQLITE, POSTGRES = "sqlite", "postgres"
+SQLITE, POSTGRES, CHROMA = "sqlite", "postgres", "chroma"
 
 ON_BOTH = (
     *("conformance/", "unit/cli/"),
@@ -40,6 +41,11 @@ ON_BOTH = (
     "integration/test_cli_program.py",
 )
 """Modules whose tests are always run on both databases; the beginnings of their paths."""
+
+_IN_CHROMA = ("conformance/", "unit/cli/")
+"""Those that `--chroma` runs with vectors in Chroma."""
+
+_ABOUT_FILES = "unit/cli/test_keys.py"
 
 _BEYOND = ("conformance/", "unit/cli/", "integration/", "properties/test_engine.py")
 """Those that `--everywhere` adds."""
@@ -125,6 +131,21 @@ class Places:
         for store in self.opened[opened:]:
             store.close()
         del self.opened[opened:]
+
+
+@contextmanager
+def in_chroma() -> Iterator[None]:
+    """Let what searches the vectors of stores in files be a Chroma in this process."""
+
+    def open_(url: str, settings: Settings, ciphers: Ciphers | None = None) -> Store:
+        if url == IN_MEMORY:
+            url = str(Path(tempfile.mkdtemp(dir=folder)) / "memory.db")
+        vectors = replace(settings.vectors, backend=CHROMA)
+        return open_store(url, replace(settings, vectors=vectors), ciphers)
+
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mnemon.stores.open_store", open_)
+        yield
 
 
 PLACES = Places()
@@ -244,9 +265,11 @@ def is_wanted(item: pytest.Item) -> bool:
     return not any(value in _NAMED_OTHERWISE for value in values.values() if isinstance(value, str))
 
 
-def databases(definition: pytest.Item, *, everywhere: bool) -> list[str]:
+def databases(definition: pytest.Item, *, everywhere: bool, chroma: bool) -> list[str]:
     """Return which databases a test is run on."""
     path = definition.path.relative_to(Path(__file__).parent).as_posix()
     named = path.startswith(ON_BOTH) or (everywhere and path.startswith(_BEYOND))
     is_other = definition.get_closest_marker("sqlite") is not None
+    if chroma and path.startswith(_IN_CHROMA) and path != _ABOUT_FILES:
+        return [SQLITE, CHROMA]
     return [SQLITE, POSTGRES] if named and not is_other else [SQLITE]
