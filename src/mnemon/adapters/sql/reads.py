@@ -200,7 +200,7 @@ class Records(Conditions, BaseMemoryRecords):
         """See the port."""
         counts = self._connection.rows(
             "SELECT state, kind, importance, count(*) FROM memories WHERE owner_id = ?"
-            " GROUP BY state, kind, importance",
+            " GROUP BY state, kind, importance ORDER BY state, kind, importance",
             (self._owner,),
         )
         active = [row[1:] for row in counts if row[0] == State.ACTIVE]
