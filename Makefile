@@ -45,6 +45,12 @@ cover: $(VENV)/.ready wheel ## run the tests and require 95 % of the core's bran
 soak: $(VENV)/.ready wheel ## run the long tests: many trials, large stores
 	$(call say,running the long tests on the wheel)
 	@PYTHONPATH="$(CURDIR)/$(BUILD)/wheel" $(BIN)/python -m pytest -m soak --hypothesis-profile=soak $(ARGS)
+	$(call say,running profiles and commands with vectors in Chroma)
+	@PYTHONPATH="$(CURDIR)/$(BUILD)/wheel" $(BIN)/python -m pytest --chroma tests/conformance tests/unit/cli
+	$(call say,trying every route with what is another owner's, on PostgreSQL too)
+	@PYTHONPATH="$(CURDIR)/$(BUILD)/wheel" $(BIN)/python -m pytest --everywhere -m soak tests/integration/http/test_nothing_leaks.py
+	@PYTHONPATH="$(CURDIR)/$(BUILD)/wheel" $(BIN)/python -m pytest --everywhere \
+	    tests/integration/mcp tests/integration/http tests/integration/test_nothing_leaks.py
 
 check: $(VENV)/.ready ## lint, format, types, import contracts: what CI runs
 	$(call say,checking style)

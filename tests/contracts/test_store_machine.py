@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from mnemon.adapters.chroma.embedded import EmbeddedChroma
+from mnemon.adapters.chroma.store import ChromaStore
 from mnemon.adapters.crypto.plain import PlainCipher
 from mnemon.adapters.postgres.store import PostgresStore
 from mnemon.adapters.sqlite.store import SqliteStore
@@ -38,6 +40,24 @@ class LongSqliteMachine(SqliteMachine):
 
 TestLongSqliteMachine = pytest.mark.soak(pytest.mark.timeout(0)(LongSqliteMachine.TestCase))
 TestLongSqliteMachine.settings = settings(max_examples=1_500, stateful_step_count=50)
+
+
+class ChromaMachine(SqliteMachine):
+    def open_store(self) -> Store:
+        chroma = EmbeddedChroma(self._folder / "chroma")
+        return ChromaStore.open(self._folder / "memory.db", cipher=PlainCipher(), chroma=chroma)
+
+
+TestChromaMachine = ChromaMachine.TestCase
+TestChromaMachine.settings = settings(max_examples=2, stateful_step_count=12)
+
+
+class LongChromaMachine(ChromaMachine):
+    pass
+
+
+TestLongChromaMachine = pytest.mark.soak(pytest.mark.timeout(0)(LongChromaMachine.TestCase))
+TestLongChromaMachine.settings = settings(max_examples=100, stateful_step_count=50)
 
 
 class PostgresMachine(StoreMachine):

@@ -157,13 +157,13 @@ def test_a_name_is_remembered_by_the_next_process(tmp_path: Path, model: ModelSe
     with served(env, "--owner", "alex") as first:
         assert first.get("/health").json() == {"status": "ok", "ollama": True}
         first.post("/chat/text", json={"text": "My name is Alex and I work at NASA"})
-        _wait_until_learned(first)
+        wait_until_learned(first)
     with served(env, "--owner", "alex") as second:
         said = second.post("/chat/text", json={"text": "Do you remember my name?"})
     assert said.json() == {"text": "Your name is Alex.", "action": "SPEAK"}
 
 
-def _wait_until_learned(device: Any) -> None:
+def wait_until_learned(device: Any) -> None:
     deadline = time.monotonic() + _DEADLINE_S
     while device.get("/v1/memories").json()["total"] < 2:
         assert time.monotonic() < deadline
