@@ -12,88 +12,25 @@ and with the memory on; streamed, the time is that to the first byte of the repl
 from __future__ import annotations
 
 import argparse
-import os
-import re
-import signal
-import subprocess
-import sys
 import tempfile
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from multiprocessing import get_context
+from collections.abc import Mapping
 from pathlib import Path
 from time import sleep
-from typing import Any
 
 import httpx
 from corpus import Corpus, log
 from measuring import Step, Table, in_turns, progress, report
+from served import adopt, environment, model, processor_s, service
 
 from mnemon import Mnemon
-from mnemon.testing.model_server import ModelServer
 
 WARM_UP = 20
 OWNER = "alice"
-REPLY = "Thank you for telling me, I will keep it in mind."
-PROGRAM = Path(sys.executable).with_name("mnemon")
-_RUNNING = re.compile(r"running on http://[\d.]+:(\d+)")
-
-
-def answer(models: Any) -> None:
-    """Be the model: tell where it listens, and answer until told to end."""
-    with ModelServer(lambda _: REPLY) as server:
-        models.send(server.openai_url)
-        models.recv()
-
-
-@contextmanager
-def model() -> Iterator[str]:
-    """Run the model; give its address."""
-    context = get_context("spawn")
-    here, there = context.Pipe()
-    process = context.Process(target=answer, args=(there,), daemon=True)
-    process.start()
-    yield here.recv()
-    here.send(None)
-    process.join()
-
-
-@contextmanager
-def service(env: Mapping[str, str]) -> Iterator[tuple[str, int]]:
-    """Run the service; give its address, and its process."""
-    process = subprocess.Popen(  # noqa: S603 - ours
-        [PROGRAM, "serve", "--port", "0"], env=dict(env), stderr=subprocess.PIPE, text=True
-    )
-    assert process.stderr is not None  # noqa: S101 - it was asked for
-    port = next(found[1] for line in process.stderr if (found := _RUNNING.search(line)))
-    threading.Thread(target=process.stderr.read, daemon=True).start()
-    yield f"http://127.0.0.1:{port}/v1", process.pid
-    process.send_signal(signal.SIGTERM)
-    process.wait()
-
-
-def settings(folder: Path, model_url: str) -> dict[str, str]:
-    """Return an environment in which nothing is configured but this."""
-    own = {name: value for name, value in os.environ.items() if not name.startswith("MNEMON_")}
-    return {
-        **own,
-        "HOME": str(folder),
-        "XDG_CONFIG_HOME": str(folder),
-        "MNEMON_STORE": str(folder / "memory.db"),
-        "MNEMON_SERVE__OWNER": OWNER,
-        "MNEMON_CHAT__PROVIDER": "openai",
-        "MNEMON_CHAT__MODEL": "scripted",
-        "MNEMON_CHAT__BASE_URL": model_url,
-        "MNEMON_WORKER": "false",  # what a model learns is no part of the reply
-        "MNEMON_PROXY__MEMORY_TIMEOUT_MS": "60000",
-    }
 
 
 def fill(env: Mapping[str, str], texts: list[str]) -> None:
     """Log texts as the owner's conversations."""
-    os.environ.update({name: value for name, value in env.items() if name.startswith("MNEMON_")})
-    os.environ.update({name: env[name] for name in ("HOME", "XDG_CONFIG_HOME")})
+    adopt(env)
     with Mnemon.open() as memory:
         log(memory.owner(OWNER), texts)
 
@@ -123,16 +60,11 @@ def processor_ms(process: int, step: Step, numbers: range) -> float:
 
     What it still does a second later is not counted: nothing, unless the machine is very busy.
     """
-    before = _used_ns(process)
+    before = processor_s(process)
     for number in numbers:
         step(number)
     sleep(1)
-    return (_used_ns(process) - before) / len(numbers) / 1e6
-
-
-def _used_ns(process: int) -> int:
-    tasks = Path(f"/proc/{process}/task").iterdir()
-    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks)
+    return (processor_s(process) - before) / len(numbers) * 1000
 
 
 def measured(rounds: int, messages: int) -> Table:
@@ -141,7 +73,13 @@ def measured(rounds: int, messages: int) -> Table:
     texts = corpus.texts(messages)
     queries = corpus.queries(texts, rounds + WARM_UP)
     with tempfile.TemporaryDirectory() as folder, model() as model_url:
-        env = settings(Path(folder), model_url)
+        env = environment(
+            Path(folder),
+            model_url,
+            MNEMON_SERVE__OWNER=OWNER,
+            MNEMON_WORKER="false",  # what a model learns is no part of the reply
+            MNEMON_PROXY__MEMORY_TIMEOUT_MS="60000",
+        )
         progress(f"logging {messages:,} messages")
         fill(env, texts)
         with service(env) as (url, process), httpx.Client(timeout=60) as client:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,7 @@ from mnemon.policies.folding import sentence_keys
 from mnemon.policies.ranking.selection import in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from mnemon.policies.ranking.model import Scores
@@ -33,35 +34,67 @@ class Choice:
     Attributes:
         chosen: Those that were taken, best first.
         dropped: Those that were not.
+        left: How many tokens more may be taken.
     """
 
     def __init__(self, found: Found, scores: Scores, request: Request, *, folds: bool) -> None:
         self.chosen: list[Recalled] = []
         self.dropped: list[Dropped] = []
+        self.left = request.token_budget
         self._found = found
         self._scores = scores
         self._request = request
         self._folds = folds
         self._keys: dict[str, frozenset[str]] = {}
+        self._sources: set[str] = set()
 
     @property
     def is_full(self) -> bool:
         """Whether as many were taken as are wanted."""
         return len(self.chosen) >= self._request.top_k
 
-    def offer(self, row: int, result: Recalled) -> None:
-        """Take the next best result, unless there is a reason not to."""
+    def offer(self, row: int, tokens: int, read: Callable[[], Recalled]) -> None:
+        """Take the next best result, unless there is a reason not to; it is read if it must be."""
         if self.is_full:
             self.drop(row, "rank")
-        elif self._folds and self._fold(result):
+        elif not self._concerns(row, tokens, self.left):
+            self.drop(row, "budget")
+        else:
+            self._consider(row, read())
+
+    def _consider(self, row: int, result: Recalled) -> None:
+        if self._folds and self._fold(result):
             self.drop(row, "folded")
-        elif self._fits(result.tokens):
+        elif result.tokens <= self.left:
             self.chosen.append(result)
+            self._note(result, result.tokens)
         else:
             self.drop(row, "budget")
 
-    def _fits(self, tokens: int) -> bool:
-        return sum(one.tokens for one in self.chosen) + tokens <= self._request.token_budget
+    def ahead(self, rows: Sequence[int], costs: Sequence[int]) -> list[int]:
+        """Return which of the next rows are likely to be taken or folded, so as to be read."""
+        left, room = self.left, self._request.top_k - len(self.chosen)
+        wanted: list[int] = []
+        for row, tokens in zip(rows, costs, strict=True):
+            if room > 0 and self._concerns(row, tokens, left):
+                wanted.append(row)
+                left, room = (left - tokens, room - 1) if tokens <= left else (left, room)
+        return wanted
+
+    def _concerns(self, row: int, tokens: int, left: int) -> bool:
+        """Whether a row must be read: if not, it is too long, and nothing is folded with it.
+
+        What a memory says may be said by another. A message is folded only with a memory that
+        was made from it.
+        """
+        items = self._found.items
+        return tokens <= left or bool(items.is_memory[row]) or items.record_id[row] in self._sources
+
+    def _note(self, result: Recalled, tokens: int) -> None:
+        """Note what was taken, and how many tokens more that takes."""
+        self.left -= tokens
+        if isinstance(result.record, Memory):
+            self._sources.update(each.id for each in result.record.sources)
 
     def _fold(self, result: Recalled) -> bool:
         """Fold a result into one taken before, or such into it; return whether it is done.
@@ -77,7 +110,7 @@ class Choice:
         over = [other for other in related if says <= self._sentences(other)]
         into = next((other for other in over if not self._yields(other, says)), None)
         gain = sum(other.tokens for other in yielding)
-        if into is None and yielding and self._fits(result.tokens - gain):
+        if into is None and yielding and result.tokens - gain <= self.left:
             self._take_place(yielding, result)
             return True
         into = into or next(iter(over), None)
@@ -97,6 +130,7 @@ class Choice:
         place = self.chosen.index(yielding[0])
         self.chosen[place] = replace(result, score=yielding[0].score, folded=(*result.folded, *ids))
         self.chosen = [one for one in self.chosen if one not in yielding[1:]]
+        self._note(result, result.tokens - sum(other.tokens for other in yielding))
 
     def _sentences(self, result: Recalled) -> frozenset[str]:
         keys = self._keys.get(result.id)
@@ -126,8 +160,7 @@ def choose(
     read = 0
     while read < len(above) and not choice.is_full:
         rows = above[read : read + request.top_k]
-        for row, result in zip(rows, _load(snapshot, found, scores, rows), strict=True):
-            choice.offer(row, result)
+        _Rows(snapshot, found, scores, rows).offer_to(choice)
         read += len(rows)
     for row in above[read:]:
         choice.drop(row, "rank")
@@ -157,40 +190,59 @@ def _is_reranked(found: Found, scores: Scores, row: int) -> bool:
     return "rerank" in scores.parts and bool(found.place[row] < 0)
 
 
-def _load(snapshot: Snapshot, found: Found, scores: Scores, rows: Sequence[int]) -> list[Recalled]:
-    """Read the records of some rows, and choose the passage of each to show."""
-    ids = [found.items.record_id[row] for row in rows]
-    memories = [id_ for row, id_ in zip(rows, ids, strict=True) if found.items.is_memory[row]]
-    messages = [id_ for row, id_ in zip(rows, ids, strict=True) if not found.items.is_memory[row]]
-    records: dict[str, Memory | Message] = {
-        memory.id: memory for memory in snapshot.memories(memories, as_of=found.as_of)
-    }
-    records |= {
-        message.id: message for message in snapshot.messages(ids=messages, as_of=found.as_of)
-    }
-    spans = snapshot.passages(found.numbers[rows])
-    return [
-        _recalled(found, row, _score(found, scores, row), records[id_], parts)
-        for row, id_, parts in zip(rows, ids, spans, strict=True)
-    ]
+class _Rows:
+    """Some rows, of which no more are read than may be taken: most of what is found never is."""
+
+    def __init__(
+        self, snapshot: Snapshot, found: Found, scores: Scores, rows: Sequence[int]
+    ) -> None:
+        """Take the rows, best first."""
+        self._snapshot = snapshot
+        self._found = found
+        self._scores = scores
+        self._rows = rows
+        shown = zip(rows, snapshot.passages(found.numbers[rows]), strict=True)
+        self._shown = [_shown(found, row, parts) for row, parts in shown]
+        self._costs = [prompt_tokens(pieces) for _, pieces in self._shown]
+        self._records: dict[str, Memory | Message] = {}
+
+    def offer_to(self, choice: Choice) -> None:
+        """Offer each row, in order."""
+        for place, (row, cost) in enumerate(zip(self._rows, self._costs, strict=True)):
+            choice.offer(row, cost, partial(self._result, choice, place))
+
+    def _result(self, choice: Choice, place: int) -> Recalled:
+        row, (span, _) = self._rows[place], self._shown[place]
+        id_ = self._found.items.record_id[row]
+        if id_ not in self._records:
+            ahead = choice.ahead(self._rows[place + 1 :], self._costs[place + 1 :])
+            self._read([row, *ahead])
+        record = self._records[id_]
+        score = _score(self._found, self._scores, row)
+        if isinstance(record, Memory):
+            record = replace(record, strength=score.strength)
+        shown = span or Span(0, len(record.content))
+        suspicious = bool(self._found.items.traits[row] & Trait.SUSPICIOUS)
+        return Recalled(record, score, shown, self._costs[place], suspicious=suspicious)
+
+    def _read(self, rows: Sequence[int]) -> None:
+        """Read the records of some rows, all at once."""
+        items, as_of = self._found.items, self._found.as_of
+        memories = [items.record_id[row] for row in rows if items.is_memory[row]]
+        messages = [items.record_id[row] for row in rows if not items.is_memory[row]]
+        self._records |= {
+            memory.id: memory for memory in self._snapshot.memories(memories, as_of=as_of)
+        }
+        self._records |= {
+            message.id: message for message in self._snapshot.messages(ids=messages, as_of=as_of)
+        }
 
 
-def _recalled(
-    found: Found,
-    row: int,
-    score: Score,
-    record: Memory | Message,
-    parts: Sequence[tuple[Span, int]],
-) -> Recalled:
-    if isinstance(record, Memory):
-        record = replace(record, strength=score.strength)
-    if isinstance(record, Memory) or len(parts) <= 1:
-        shown = Span(0, len(record.content))
-        pieces = sum(tokens for _, tokens in parts)
-    else:
-        shown, pieces = parts[found.best_part(row)]
-    suspicious = bool(found.items.traits[row] & Trait.SUSPICIOUS)
-    return Recalled(record, score, shown, prompt_tokens(pieces), suspicious=suspicious)
+def _shown(found: Found, row: int, parts: Sequence[tuple[Span, int]]) -> tuple[Span | None, int]:
+    """Return which passage of a record to show, None for all of it, and its word pieces."""
+    if found.items.is_memory[row] or len(parts) <= 1:
+        return None, sum(tokens for _, tokens in parts)
+    return parts[found.best_part(row)]
 
 
 def _related(first: Memory | Message, second: Memory | Message) -> bool:

@@ -12,7 +12,7 @@ from mnemon.services.base_memory import shown
 from mnemon.text.cleaning import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from mnemon.domain.recall import Recalled
     from mnemon.profiles.model import Profile
@@ -83,12 +83,13 @@ class Contexts:
         results = tuple(one for one in found if one.id not in without)
         told = clean(state, field="state") if state else ""
         base = self._base_memory(owner_id, request)
+        count = _once(self._prompt_tokens)
         text, shown = profile.rendering.render(
-            Material(results, base, told), request.token_budget, self._prompt_tokens
+            Material(results, base, told), request.token_budget, count
         )
         if touch and request.scope.as_of is None:
             self._touches.add(owner_id, [one.id for one in shown if one.kind != EPISODE])
-        return Context(text, shown, self._prompt_tokens([text])[0])
+        return Context(text, shown, count([text])[0])
 
     def _base_memory(self, owner_id: str, request: Request) -> str:
         with self._access.store.read(owner_id) as snapshot:
@@ -97,6 +98,18 @@ class Contexts:
 
     def _prompt_tokens(self, texts: Sequence[str]) -> list[int]:
         return [prompt_tokens(pieces) for pieces in self._indexer.prompt_pieces(texts)]
+
+
+def _once(count: Callable[[Sequence[str]], list[int]]) -> Callable[[Sequence[str]], list[int]]:
+    """Return a way to count texts that counts each once."""
+    known: dict[str, int] = {}
+
+    def counted(texts: Sequence[str]) -> list[int]:
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        known.update(zip(new, count(new), strict=True))
+        return [known[text] for text in texts]
+
+    return counted
 
 
 def _shown(request: Request, profile: Profile) -> Request:

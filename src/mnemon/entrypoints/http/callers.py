@@ -129,13 +129,13 @@ def known_caller(
     return caller
 
 
-def engine_of(request: Request) -> Mnemon:
+async def engine_of(request: Request) -> Mnemon:
     """Return the engine that serves."""
     engine: Mnemon = request.app.state.engine
     return engine
 
 
-def clock_of(request: Request) -> Clock:
+async def clock_of(request: Request) -> Clock:
     """Return the time."""
     clock: Clock = request.app.state.clock
     return clock
@@ -154,12 +154,12 @@ NamedOwner = Annotated[
 ]
 
 
-def memory_of(caller: Known, engine: Engine, named: NamedOwner = None) -> OwnerMemory:
+async def memory_of(caller: Known, engine: Engine, named: NamedOwner = None) -> OwnerMemory:
     """Return the memory that a call is about."""
     return engine.owner(caller.acting_for(named))
 
 
-def admin(caller: Known) -> Caller:
+async def admin(caller: Known) -> Caller:
     """Return who calls, if they may do what concerns the whole store.
 
     Raises:

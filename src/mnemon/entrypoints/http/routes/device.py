@@ -50,7 +50,7 @@ class HealthOut(BaseModel):
     ollama: bool = Field(description="Whether the chat or embedding service can be reached.")
 
 
-def devices_of(request: Request) -> Devices:
+async def devices_of(request: Request) -> Devices:
     """Return who answers devices."""
     devices: Devices = request.app.state.devices
     return devices

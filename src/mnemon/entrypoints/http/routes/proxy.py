@@ -52,7 +52,7 @@ _ASKED = {
 }
 
 
-def proxy_of(request: Request) -> Proxy:
+async def proxy_of(request: Request) -> Proxy:
     """Return what asks the chat service.
 
     Raises:

@@ -1,0 +1,162 @@
+"""Many clients of the service at once, in a process of their own: `python loading.py < orders`.
+
+Each is a connection that stays open and sends its next request when the one before is answered. The
+protocol is spoken by hand: a client's library would take more of the machine than the service.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import cycle
+from pathlib import Path
+from time import perf_counter
+from urllib.parse import urlsplit
+
+FAILED = "x-mnemon-memory: failed"
+_GONE = 0
+"""The status of a request whose connection ended before an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is sent, again and again."""
+
+    path: str
+    body: dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """What to do.
+
+    Attributes:
+        url: Of the service.
+        key: Shown with each request; a service's.
+        owners: For whom it is, client after client.
+        clients: How many connections.
+        requests: What they send, in turns.
+        seconds: For how long; 0: until all requests were sent once.
+        unmeasured_s: How much of it warms up.
+    """
+
+    url: str
+    key: str
+    owners: Sequence[str]
+    clients: int
+    requests: Sequence[Request]
+    seconds: float
+    unmeasured_s: float = 0.0
+
+
+@dataclass(slots=True)
+class Load:
+    """What came of it.
+
+    Attributes:
+        seconds: For how long answers were counted.
+        taken_s: How long each request took that was answered as it should be.
+        statuses: How many answers there were of each other status; 0: none came.
+        without_memory: How many replies said that the memory had failed.
+    """
+
+    seconds: float = 0.0
+    taken_s: list[float] = field(default_factory=list)
+    statuses: dict[str, int] = field(default_factory=dict)
+    without_memory: int = 0
+
+    @property
+    def errors(self) -> int:
+        """How many requests were not answered as they should be."""
+        return sum(self.statuses.values())
+
+
+def load(orders: Orders) -> Load:
+    """Have it done by another process, and return what came of it."""
+    done = subprocess.run(  # noqa: S603 - ours
+        [sys.executable, Path(__file__)],
+        input=json.dumps(asdict(orders)),
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    return Load(**json.loads(done.stdout))
+
+
+async def _loading(orders: Orders) -> Load:
+    came = Load()
+    started = perf_counter()
+    begin_s = started + orders.unmeasured_s
+    sent = iter(orders.requests) if not orders.seconds else cycle(orders.requests)
+    end_s = started + orders.seconds if orders.seconds else float("inf")
+    clients = [
+        _client(orders, number, sent, (begin_s, end_s), came) for number in range(orders.clients)
+    ]
+    await asyncio.gather(*clients)
+    came.seconds = perf_counter() - begin_s
+    return came
+
+
+async def _client(
+    orders: Orders,
+    number: int,
+    sent: Iterator[Request],
+    span_s: tuple[float, float],
+    came: Load,
+) -> None:
+    begin_s, end_s = span_s
+    head = _head(orders, orders.owners[number % len(orders.owners)])
+    where = urlsplit(orders.url)
+    connection = None
+    while (started := perf_counter()) < end_s and (request := next(sent, None)) is not None:
+        try:
+            if connection is None:
+                connection = await asyncio.open_connection(where.hostname, where.port)
+            status, headers = await _asked(*connection, head, request)
+        except (OSError, asyncio.IncompleteReadError):
+            status, headers, connection = _GONE, "", None
+        if (ended := perf_counter()) < begin_s:
+            continue
+        if status // 100 == 2:  # noqa: PLR2004 - as it should be
+            came.taken_s.append(ended - started)
+            came.without_memory += FAILED in headers
+        else:
+            came.statuses[str(status)] = came.statuses.get(str(status), 0) + 1
+    if connection is not None:
+        connection[1].close()
+
+
+def _head(orders: Orders, owner: str) -> str:
+    return (
+        f"Host: {urlsplit(orders.url).netloc}\r\nAuthorization: Bearer {orders.key}\r\n"
+        f"X-Owner-Id: {owner}\r\nContent-Type: application/json\r\n"
+    )
+
+
+async def _asked(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, head: str, request: Request
+) -> tuple[int, str]:
+    """Send a request, and return the status and the headers of the answer."""
+    body = json.dumps(request.body).encode()
+    start = f"POST {request.path} HTTP/1.1\r\n{head}Content-Length: {len(body)}\r\n\r\n"
+    writer.write(start.encode() + body)
+    told = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+    lines = told.lower().split("\r\n")
+    lengths = [line.partition(":")[2] for line in lines if line.startswith("content-length:")]
+    await reader.readexactly(int(lengths[0]))
+    return int(told.split()[1]), told.lower()
+
+
+def _main() -> None:
+    given = json.load(sys.stdin)
+    requests = [Request(**each) for each in given.pop("requests")]
+    came = asyncio.run(_loading(Orders(requests=requests, **given)))
+    json.dump(asdict(came), sys.stdout)
+
+
+if __name__ == "__main__":
+    _main()

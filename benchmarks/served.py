@@ -1,0 +1,101 @@
+"""The service as a process of its own, and a model by script in another, to be measured."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from mnemon.testing.model_server import Asked, ModelServer, late
+
+REPLY = "Thank you for telling me, I will keep it in mind."
+FACTS: dict[str, list[str]] = {"facts": []}
+PROGRAM = Path(sys.executable).with_name("mnemon")
+_RUNNING = re.compile(r"running on http://[\d.]+:(\d+)")
+
+
+def _answer(models: Any, delay_s: float) -> None:
+    """Be the model: tell where it listens, and answer until told to end."""
+
+    def said(asked: Asked) -> Any:
+        return late(FACTS if asked.schema else REPLY, delay_s)
+
+    with ModelServer(said) as server:
+        models.send(server.openai_url)
+        models.recv()
+
+
+@contextmanager
+def model(delay_s: float = 0.0) -> Iterator[str]:
+    """Run a model that takes so long for each reply; give its address."""
+    context = get_context("spawn")
+    here, there = context.Pipe()
+    process = context.Process(target=_answer, args=(there, delay_s), daemon=True)
+    process.start()
+    yield here.recv()
+    here.send(None)
+    process.join()
+
+
+@contextmanager
+def service(env: Mapping[str, str]) -> Iterator[tuple[str, int]]:
+    """Run the service; give its address, and its process."""
+    process = subprocess.Popen(  # noqa: S603 - ours
+        [PROGRAM, "serve", "--port", "0"], env=dict(env), stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None  # noqa: S101 - it was asked for
+    port = next(found[1] for line in process.stderr if (found := _RUNNING.search(line)))
+    threading.Thread(target=_drained, args=(process.stderr,), daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{port}/v1", process.pid
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait()
+
+
+def _drained(lines: Any) -> None:
+    """Read what the service logs, so that it need not wait for a reader, and keep nothing."""
+    for _ in lines:
+        pass
+
+
+def environment(folder: Path, model_url: str, **more: str) -> dict[str, str]:
+    """Return an environment in which nothing is configured but a model, and more."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("MNEMON_")}
+    return {
+        **own,
+        "HOME": str(folder),
+        "XDG_CONFIG_HOME": str(folder),
+        "MNEMON_STORE": str(folder / "memory.db"),
+        "MNEMON_CHAT__PROVIDER": "openai",
+        "MNEMON_CHAT__MODEL": "scripted",
+        "MNEMON_CHAT__BASE_URL": model_url,
+        **more,
+    }
+
+
+def adopt(env: Mapping[str, str]) -> None:
+    """Let this process be configured as an environment says."""
+    os.environ.update({name: value for name, value in env.items() if name.startswith("MNEMON_")})
+    os.environ.update({name: env[name] for name in ("HOME", "XDG_CONFIG_HOME")})
+
+
+def processor_s(process: int) -> float:
+    """Return the processor time of a process so far, of all its threads, in hundredths."""
+    told = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(told[11]) + int(told[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def resident_bytes(process: int) -> int:
+    """Return how much memory a process holds."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    found = next(line for line in lines if line.startswith("VmRSS"))
+    return int(found.split()[1]) * 1024

