@@ -175,7 +175,7 @@ def stages(sizes: Sequence[int], corpus: Corpus) -> Table:
 
 _STAGES_NOTE = (
     "Medians over the same queries, by `recall(..., trace=True)`, which itself costs up to a "
-    "tenth. prepare: the owner's participants, and the query's names, dates and keywords; embed: "
+    "tenth. prepare: the query's names, dates and keywords; embed: "
     "the look-up, and rounding to int8; search: both searches, and the columns of their union; "
     "score: the ranking; load: records, passages, folding, budget."
 )

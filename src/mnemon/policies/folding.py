@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _LABEL = re.compile(r"[QA]: (?=\S)")
+_LONG_WORD = re.compile(r"[a-z]{6,}")
+_WRITTEN_OUT = frozenset({"cannot", "couldn", "mightn", "should", "shouldn", "wouldn"})
+"""Long words that the normal form writes out, or that it makes of others."""
 
 
 def spoken(sentence: str) -> str:
@@ -26,6 +29,15 @@ def sentence_keys(text: str) -> frozenset[str]:
     in meaning is no reason to leave a text out: "Anna owes Bob" and "Bob owes Anna" are near.
     """
     return frozenset(_key(span.of(text)) for span in sentences(text))
+
+
+def long_words(text: str) -> frozenset[str] | None:
+    """Return words of a text that its normal form keeps; None where that is not known.
+
+    A text with one that another lacks says something that the other does not, which is told so
+    forty times faster than by their normal forms.
+    """
+    return frozenset(_LONG_WORD.findall(text.lower())) - _WRITTEN_OUT if text.isascii() else None
 
 
 def without(text: str, forgotten: frozenset[str]) -> str:

@@ -44,6 +44,11 @@ class Snapshot(Wordings, Conditions, BaseMemories, Waiting, Protocol):
         """How many transactions have changed this owner; touches do not count. 0 at first."""
         ...
 
+    @property
+    def profile(self) -> str | None:
+        """The name of the profile kept at its first write; None before that."""
+        ...
+
     def memories(self, ids: Sequence[str], *, as_of: datetime | None = None) -> list[Memory]:
         """Return the memories with these ids, in their order, in any state.
 

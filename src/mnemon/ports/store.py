@@ -177,10 +177,6 @@ class Store(Erasure, Protocol):
         """
         ...
 
-    def profile(self, owner_id: str, default: str) -> str:
-        """Return the owner's profile: the one kept at its first write, else `default`."""
-        ...
-
     def owners(self) -> list[str]:
         """Return all owners' ids, sorted."""
         ...

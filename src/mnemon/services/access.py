@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from mnemon.ports.clock import Clock
-    from mnemon.ports.store import Store
+    from mnemon.ports.store import Snapshot, Store
     from mnemon.profiles.model import Profile
 
 
@@ -63,18 +63,23 @@ class Access:
     ids: Ids = field(default_factory=Ids)
 
     def profile(self, owner_id: str) -> Profile:
-        """Return the owner's profile.
+        """Return the owner's profile; errors as in `profile_of`."""
+        with self.store.read(owner_id) as snapshot:
+            return self.profile_of(snapshot)
+
+    def profile_of(self, snapshot: Snapshot) -> Profile:
+        """Return the profile of a snapshot's owner.
 
         Raises:
             InvalidConfiguration: It was added by a configuration or a package that is not there.
         """
-        found = self.profile_or_none(owner_id)
+        name = snapshot.profile or self.default_profile
+        found = self.profiles.get(name)
         if found is None:
-            name = self.profile_name(owner_id)
             raise InvalidConfiguration(
                 "profile",
-                f"{owner_id!r} has {name!r}, which no configuration and no package here adds:"
-                " bring it back, or switch the owner to another profile",
+                f"{snapshot.owner_id!r} has {name!r}, which no configuration and no package here"
+                " adds: bring it back, or switch the owner to another profile",
             )
         return found
 
@@ -84,7 +89,8 @@ class Access:
 
     def profile_name(self, owner_id: str) -> str:
         """Return the name of the owner's profile, whether it is there or not."""
-        return self.store.profile(owner_id, self.default_profile)
+        with self.store.read(owner_id) as snapshot:
+            return snapshot.profile or self.default_profile
 
     def new_id(self, now: datetime) -> str:
         """Return a new id that sorts after all made before, by this process or earlier."""

@@ -115,16 +115,13 @@ class Found:
 
 
 def search(
-    snapshot: Snapshot,
-    profile: Profile,
-    query: Query,
-    vector: NDArray[np.int8] | None,
-    request: Request,
+    snapshot: Snapshot, query: Query, vector: NDArray[np.int8] | None, request: Request
 ) -> Found:
     """Return the union of the best by vector, the best by keyword, and what says the query.
 
     And what needs no search, where the profile has kinds of that sort.
     """
+    profile = request.profile
     scope = _searched(profile, request.scope)
     pool = profile.ranking.pool(request.top_k)
     near = _NONE if vector is None else snapshot.nearest(vector, pool, scope)

@@ -14,7 +14,7 @@ from mnemon.domain.messages import Message
 from mnemon.domain.recall import Dropped, DropReason, Recalled, Score
 from mnemon.policies.budgeting import prompt_tokens
 from mnemon.policies.condensing import SUMMARY
-from mnemon.policies.folding import sentence_keys
+from mnemon.policies.folding import long_words, sentence_keys
 from mnemon.policies.ranking.selection import in_order
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from mnemon.policies.ranking.model import Scores
     from mnemon.ports.store import Snapshot
-    from mnemon.profiles.model import Profile
     from mnemon.services.candidates import Found
     from mnemon.services.recall import Request
 
@@ -47,6 +46,7 @@ class Choice:
         self._folds = folds
         self._keys: dict[str, frozenset[str]] = {}
         self._sources: set[str] = set()
+        self._words: dict[str, frozenset[str] | None] = {}
 
     @property
     def is_full(self) -> bool:
@@ -102,7 +102,11 @@ class Choice:
         What says more takes the place and score of what says less; of a memory and a message
         that say the same it is the memory, which has a kind.
         """
-        related = [other for other in self.chosen if _related(other.record, result.record)]
+        related = [
+            other
+            for other in self.chosen
+            if _related(other.record, result.record) and self._may_say_the_same(other, result)
+        ]
         if not related:
             return False
         says = self._sentences(result)
@@ -119,6 +123,11 @@ class Choice:
             self.chosen[self.chosen.index(into)] = replace(into, folded=folded)
         return into is not None
 
+    def _may_say_the_same(self, first: Recalled, second: Recalled) -> bool:
+        """Tell whether one of two may say all that the other says, by what costs little to know."""
+        one, other = self._long_words(first), self._long_words(second)
+        return one is None or other is None or one <= other or other <= one
+
     def _yields(self, taken: Recalled, says: frozenset[str]) -> bool:
         """Return whether a result taken before makes room for one, related, that says this."""
         said = self._sentences(taken)
@@ -131,6 +140,11 @@ class Choice:
         self.chosen[place] = replace(result, score=yielding[0].score, folded=(*result.folded, *ids))
         self.chosen = [one for one in self.chosen if one not in yielding[1:]]
         self._note(result, result.tokens - sum(other.tokens for other in yielding))
+
+    def _long_words(self, result: Recalled) -> frozenset[str] | None:
+        if result.id not in self._words:
+            self._words[result.id] = long_words(result.text)
+        return self._words[result.id]
 
     def _sentences(self, result: Recalled) -> frozenset[str]:
         keys = self._keys.get(result.id)
@@ -145,14 +159,13 @@ class Choice:
             self.dropped.append(Dropped(self._found.items.record_id[row], reason, score))
 
 
-def choose(
-    snapshot: Snapshot, profile: Profile, found: Found, scores: Scores, request: Request
-) -> Choice:
+def choose(snapshot: Snapshot, found: Found, scores: Scores, request: Request) -> Choice:
     """Take the best that fit, folding what another result says already.
 
     What says exactly the query is taken before all else, so that it is found whatever else is
     there; what needs no search stands before all else.
     """
+    profile = request.profile
     order = in_order(found.numbers, scores.total, found.exact)
     allowed = scores.kept | found.exact
     above = [row for row in order if allowed[row]]

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from mnemon.domain.recall import Recalled
-    from mnemon.profiles.model import Profile
     from mnemon.services.access import Access
     from mnemon.services.indexing import Indexer
     from mnemon.services.recall import Recalling, Request
@@ -75,8 +74,8 @@ class Contexts:
         """
         if not self._enabled:
             return Context("", (), 0)
-        profile = self._access.profile(owner_id)
-        asked = _shown(request, profile)
+        profile = request.profile
+        asked = _shown(request)
         if without:  # so that what is left out takes no other's room
             asked = replace(asked, token_budget=_ROOMIER * asked.token_budget)
         found = self._recalling.recall(owner_id, asked, touch=False).memories
@@ -112,8 +111,9 @@ def _once(count: Callable[[Sequence[str]], list[int]]) -> Callable[[Sequence[str
     return counted
 
 
-def _shown(request: Request, profile: Profile) -> Request:
+def _shown(request: Request) -> Request:
     """Return the request for what may be put in a prompt."""
+    profile = request.profile
     if profile.context_kinds is None:
         return request
     asked = request.scope.kinds

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from mnemon.domain.messages import Participant
     from mnemon.domain.recall import Mode
     from mnemon.policies.ranking.model import Query, Scores
     from mnemon.ports.reranker import Reranker
@@ -54,6 +55,8 @@ class Request:
     """What is asked of recall, checked.
 
     Attributes:
+        profile: The owner's.
+        participants: Who has spoken.
         text: The query; without secrets, at most 1,000 characters.
         scope: What may be returned.
         top_k: At most so many results, 0..100.
@@ -62,6 +65,8 @@ class Request:
         trace: Whether to say how the answer came about.
     """
 
+    profile: Profile
+    participants: Sequence[Participant]
     text: str
     scope: Scope
     top_k: int
@@ -128,7 +133,9 @@ class Recalling:
         Raises:
             InvalidInput: An argument can't be taken.
         """
-        profile = self._access.profile(owner_id)
+        with self._access.store.read(owner_id) as snapshot:
+            profile = self._access.profile_of(snapshot)
+            participants = snapshot.participants()
         if mode not in _MODES:
             raise InvalidInput("mode", f"{arguments.shown(mode)} is none of {', '.join(_MODES)}")
         if mode == "vector" and not profile.vectors:
@@ -146,6 +153,8 @@ class Recalling:
         )
         limit = (profile.limit or otherwise or self._limit) if top_k is None else top_k
         return Request(
+            profile=profile,
+            participants=participants,
             text=shortened(screened(query, field="query")[0]),
             scope=scope,
             top_k=arguments.count(limit, "top_k", least=0, most=arguments.MAX_TOP_K),
@@ -157,14 +166,12 @@ class Recalling:
     def recall(self, owner_id: str, request: Request, *, touch: bool) -> RecallResult:
         """Return what is relevant, best first."""
         watch = _Watch()
-        profile = self._access.profile(owner_id)
-        with self._access.store.read(owner_id) as snapshot:
-            participants = snapshot.participants()
-        query = profile.ranking.prepare(request.text, participants, request.scope.now)
+        ranking = request.profile.ranking
+        query = ranking.prepare(request.text, request.participants, request.scope.now)
         watch.lap("prepare")
         vector = None if request.mode == "keyword" else self._indexer.query(query.dense_text)
         watch.lap("embed")
-        asked = _Asked(owner_id, profile, query, vector, request, watch)
+        asked = _Asked(owner_id, query, vector, request, watch)
         found, choice = self._found(asked)
         chosen = choice.chosen
         if touch and request.scope.as_of is None:
@@ -178,7 +185,7 @@ class Recalling:
 
     def _found(self, asked: _Asked) -> tuple[Found, Choice]:
         """Search, score and choose."""
-        reranking = asked.profile.reranking
+        reranking = asked.request.profile.reranking
         if self._reader is not None and reranking is not None:
             reading = Reading(self._reader, reranking, asked.request.text)
             return self._reranked(asked, reading, _ROUNDS)
@@ -209,7 +216,6 @@ class _Asked:
     """A request with all that was made ready for it."""
 
     owner_id: str
-    profile: Profile
     query: Query
     vector: NDArray[np.int8] | None
     request: Request
@@ -217,16 +223,16 @@ class _Asked:
 
     def scored(self, snapshot: Snapshot) -> tuple[Found, Scores]:
         """Search, and score what was found."""
-        found = search(snapshot, self.profile, self.query, self.vector, self.request)
+        found = search(snapshot, self.query, self.vector, self.request)
         self.watch.lap("search")
-        scores = self.profile.ranking.score(self.query, found.candidates)
+        scores = self.request.profile.ranking.score(self.query, found.candidates)
         self.watch.lap("score")
         return found, scores
 
     def choice(self, snapshot: Snapshot, found: Found, scores: Scores) -> Choice:
         """Take the best."""
         scores = put_first(scores, found.place)
-        choice = choose(snapshot, self.profile, found, scores, self.request)
+        choice = choose(snapshot, found, scores, self.request)
         self.watch.lap("load")
         return choice
 

@@ -25,6 +25,7 @@ def records(snapshot: Snapshot) -> dict[str, Any]:
     first = snapshot.page(**everything, limit=2)
     return {
         "counter": snapshot.counter,
+        "profile": snapshot.profile,
         "memories": snapshot.memories(IDS),
         "memories then": [snapshot.memories(IDS, as_of=at(n)) for n in (0, 20, 40)],
         "by key": [snapshot.by_key(word) for word in WORDS],

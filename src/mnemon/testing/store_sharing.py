@@ -31,6 +31,12 @@ _THREADS = 8
 _PATIENCE_S = 60
 
 
+def profile_of(store: Store, owner_id: str) -> str | None:
+    """Return the name of an owner's profile."""
+    with store.read(owner_id) as snapshot:
+        return snapshot.profile
+
+
 class _Interrupted(BaseException):
     """What no store can know of: a key pressed, a thread stopped."""
 
@@ -56,7 +62,7 @@ class TransactionContract:
             assert snapshot.messages() == []
             assert snapshot.sessions() == []
             assert worded(snapshot, "tea", "pot") == [[1], []]
-        assert store.profile("alice", "standard") == "standard"
+        assert profile_of(store, "alice") is None
         remember(store, memory(4, "tea"))
         with store.read("alice") as snapshot:
             assert worded(snapshot, "tea") == [[1, 4]]
@@ -119,25 +125,25 @@ class TransactionContract:
             assert found(tx, near=(1,))[:1] == [1]
 
     def test_a_profile_is_kept_at_the_first_write(self, store: Store) -> None:
-        assert store.profile("alice", "standard") == "standard"
+        assert profile_of(store, "alice") is None
         with store.write("alice") as tx:
             tx.adopt_profile("facts")
         with store.write("alice") as tx:
             tx.adopt_profile("tiers")
-        assert store.profile("alice", "standard") == "facts"
-        assert store.profile("bob", "standard") == "standard"
+        assert profile_of(store, "alice") == "facts"
+        assert profile_of(store, "bob") is None
 
     def test_a_profile_can_be_changed(self, store: Store) -> None:
         with store.write("alice") as tx:
             tx.set_profile("facts")
         with store.write("alice") as tx:
             tx.set_profile("facts")
-        assert store.profile("alice", "standard") == "facts"
+        assert profile_of(store, "alice") == "facts"
         with store.write("alice") as tx:
             assert tx.counter == 1
             tx.set_profile("tiers")
-        assert store.profile("alice", "standard") == "tiers"
-        assert store.profile("bob", "standard") == "standard"
+        assert profile_of(store, "alice") == "tiers"
+        assert profile_of(store, "bob") is None
 
     def test_touching_adds_counts_and_changes_nothing_else(self, store: Store) -> None:
         remember(store, memory(1, access_count=2), memory(2))

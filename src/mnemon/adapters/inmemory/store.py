@@ -54,6 +54,11 @@ class InMemorySnapshot(Search, Waiting):
         """See the port."""
         return self._seen.counter
 
+    @property
+    def profile(self) -> str | None:
+        """See the port."""
+        return self._seen.profile
+
     def vectors(self, digests: Sequence[bytes]) -> dict[bytes, NDArray[np.int8]]:
         """See the port."""
         self._check()
@@ -74,6 +79,11 @@ class InMemoryTransaction(Search, BaseMemoryChanges, Purging, Upkeep, WorkChange
     def counter(self) -> int:
         """See the port."""
         return self._seen.counter
+
+    @property
+    def profile(self) -> str | None:
+        """See the port."""
+        return self._seen.profile
 
     def vectors(self, digests: Sequence[bytes]) -> dict[bytes, NDArray[np.int8]]:
         """See the port."""
@@ -173,11 +183,6 @@ class InMemoryStore(Reembedding):
                     )
                     state.memories[id_] = (*state.memories[id_][:-1], replace(last, memory=memory))
             self._states[owner_id] = state
-
-    def profile(self, owner_id: str, default: str) -> str:
-        """See the port."""
-        self._refuse_if_closed()
-        return self._state(owner_id).profile or default
 
     def owners(self) -> list[str]:
         """See the port."""

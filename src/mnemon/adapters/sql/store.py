@@ -65,16 +65,21 @@ NAMES = "SELECT name FROM owners"
 class Searching:
     """The searching half of a snapshot: finds the index at first need, and asks it."""
 
-    def __init__(self, counter: int, find: Callable[[], Search]) -> None:
-        """Take the counter the snapshot stands at, and a way to the index."""
-        self._counter = counter
+    def __init__(self, owner: OwnerRow, find: Callable[[], Search]) -> None:
+        """Take the owner as they stand at the snapshot, and a way to the index."""
+        self._seen = owner
         self._find = find
         self._found: Search | None = None
 
     @property
     def counter(self) -> int:
         """See the port."""
-        return self._counter
+        return self._seen.counter
+
+    @property
+    def profile(self) -> str | None:
+        """See the port."""
+        return self._seen.profile
 
     @property
     def _search(self) -> Search:
@@ -143,7 +148,7 @@ class SqlSnapshot(Searching, Waiting):
         find: Callable[[], Search],
     ) -> None:
         """Take a connection within a read transaction."""
-        Searching.__init__(self, owner.counter, find)
+        Searching.__init__(self, owner, find)
         Waiting.__init__(self, connection, sealing, owner.number, space)
 
 
@@ -159,7 +164,7 @@ class SqlTransaction(Searching, Writer):
         find: Callable[[], Search],
     ) -> None:
         """Take the writing connection, with its transaction begun."""
-        Searching.__init__(self, owner.counter, find)
+        Searching.__init__(self, owner, find)
         Writer.__init__(self, connection, sealing, owner, space)
 
 
@@ -332,11 +337,6 @@ class SqlStore(OwnerErasing, Examining, Mending, Moving, Embedded):
                 "UPDATE owners SET revision = revision + 1 WHERE owner_id = ?", (owner.number,)
             )
             connection.run("COMMIT")
-
-    def profile(self, owner_id: str, default: str) -> str:
-        """See the port."""
-        with self._connections.reading(owner_id) as connection:
-            return connection.owner(owner_id).profile or default
 
     def owners(self) -> list[str]:
         """See the port."""

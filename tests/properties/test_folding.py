@@ -1,0 +1,92 @@
+"""What tells quickly that a text says something another does not."""
+
+from __future__ import annotations
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from mnemon.policies.folding import long_words, sentence_keys
+
+_WORDS = st.sampled_from(
+    [
+        "I",
+        "the",
+        "The",
+        "a",
+        "an",
+        "An",
+        "shouldn't",
+        "should",
+        "not",
+        "cannot",
+        "can't",
+        "couldn't",
+        "could",
+        "mightn't",
+        "wouldn't",
+        "would",
+        "neighbour's",
+        "neighbours'll",
+        "neighbours",
+        "will",
+        "everything's",
+        "everything",
+        "is",
+        "breakfast",
+        "BREAKFAST",
+        "einen",
+        "einem",
+        "eines",
+        "Hund",
+        "kaufen",
+        "Kaufhaus",
+        "8",
+        "a.m.",
+        "1,000",
+        "(5)",
+        "good-bye",
+        "goodbye",
+        "U.S.A.",
+        "wonderful",
+        "OKAY",
+        "Turkey",
+        "turkey",
+        "'tis",
+        "'twas",
+    ]
+)
+_MARKS = st.sampled_from(["", ".", ",", "!", "?", "...", ";", ":", " -", ")", '"', "'"])
+_PIECES = st.tuples(st.sampled_from(["", "(", '"', "'"]), _WORDS, _MARKS).map("".join)
+_SPACES = st.sampled_from([" ", "  ", "\n", "...", "-"])
+
+
+@st.composite
+def _texts(draw: st.DrawFn) -> str:
+    pieces = draw(st.lists(_PIECES, min_size=1, max_size=8))
+    return "".join(piece + draw(_SPACES) for piece in pieces)
+
+
+@st.composite
+def _pairs(draw: st.DrawFn) -> tuple[str, str]:
+    """Return a text, and another or itself written otherwise."""
+    first = draw(_texts() | st.text(st.characters(codec="ascii"), max_size=40))
+    ways = (str.upper, str.lower, str.title, lambda text: text.replace("'", ""), str.strip)
+    second = draw(_texts() | st.sampled_from(ways).map(lambda way: way(first)))
+    return first, f"{second}. {first}" if draw(st.booleans()) else second
+
+
+@given(_pairs())
+@example(("We shouldn't.", "We should not."))
+@example(("The neighbours'll come.", "the neighbours will come"))
+def test_what_stands_in_a_text_whole_has_no_long_word_that_it_lacks(pair: tuple[str, str]) -> None:
+    first, second = pair
+    here, there = long_words(first), long_words(second)
+    assert here is not None
+    assert there is not None
+    if sentence_keys(first) <= sentence_keys(second):
+        assert here <= there
+
+
+def test_words_that_are_written_otherwise_elsewhere_are_not_told() -> None:
+    assert long_words("Das Café in Zürich") is None
+    assert long_words("She shouldn't skip BREAKFAST") == frozenset({"breakfast"})
