@@ -237,6 +237,18 @@ class Serve:
     requests_per_minute: int = scalar(
         0, "how many requests each key has in a minute; 0: no limit", low=0, high=10_000_000
     )
+    processes: int = scalar(
+        1, "how many processes serve together; the store must not be in memory", low=1, high=256
+    )
+    trusted_proxies: str = scalar(
+        "",
+        "the addresses of reverse proxies, with commas, whose `X-Forwarded-For` says who calls;"
+        " `*`: any",
+        default="none: who connects is who calls",
+    )
+    read_only: bool = scalar(
+        False, "whether the service counts as ready where the store can't be written"
+    )
     drain_timeout_s: float = scalar(
         10.0, "how long to wait at the end for what is under way, in seconds", low=0.0, high=3600.0
     )

@@ -17,6 +17,7 @@ from mnemon.entrypoints.http import problems
 from mnemon.entrypoints.http.callers import Doorkeeper
 from mnemon.entrypoints.http.device import Devices
 from mnemon.entrypoints.http.guarding import Guard, Limits, Rates
+from mnemon.entrypoints.http.jobs import Jobs
 from mnemon.entrypoints.http.metrics import Metrics
 from mnemon.entrypoints.http.proxying.relaying import (
     IDS_HEADER,
@@ -39,7 +40,7 @@ from mnemon.entrypoints.http.routes import (
 from mnemon.entrypoints.mcp import over_http as mcp
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from mnemon.engine import Mnemon
     from mnemon.entrypoints.http.proxying.upstreams import Upstream
@@ -95,6 +96,8 @@ class Serving:
         requests_a_minute: Of each caller; 0: as many as they like.
         wrong_keys_a_minute: Of one address, before it has to wait.
         drain_s: For how long to wait at the end for what is being learned.
+        works: Whether scheduled jobs are done by the service, beside what it is asked.
+        begun: Called when callers are answered.
         upstream: The chat service that is asked for clients; None: there is none.
         proxying: How it is told of what is remembered.
     """
@@ -108,6 +111,8 @@ class Serving:
     requests_a_minute: int = 0
     wrong_keys_a_minute: int = 20
     drain_s: float = 10.0
+    works: bool = False
+    begun: Callable[[], None] = lambda: None
     upstream: Upstream | None = None
     proxying: Proxying = field(default_factory=Proxying)
 
@@ -131,6 +136,9 @@ def create_app(
             await open_.enter_async_context(agents.running())
             if app.state.proxy is not None:
                 await open_.enter_async_context(app.state.proxy.running(engine, serving.drain_s))
+            if serving.works:
+                open_.enter_context(app.state.jobs.running(serving.drain_s))
+            serving.begun()
             yield
         await anyio.to_thread.run_sync(engine.drain, serving.drain_s)
 
@@ -148,6 +156,7 @@ def create_app(
     app.state.clock = clock or SystemClock()
     app.state.devices = devices or Devices(engine.chat_model, None, lambda: False)
     app.state.metrics = Metrics()
+    app.state.jobs = Jobs(engine)
     app.state.proxy = None
     if serving.upstream is not None:
         app.state.proxy = Proxy(serving.upstream, serving.proxying, app.state.metrics)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import os
+from typing import Final
+
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+SHARED: Final = "PROMETHEUS_MULTIPROC_DIR"
+"""The variable that names the folder in which several processes count together."""
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 
 class Metrics:
-    """The figures of one process."""
+    """The figures of one process, or of all that count together."""
 
     def __init__(self) -> None:
         """Begin with none."""
@@ -33,4 +40,8 @@ class Metrics:
 
     def text(self) -> bytes:
         """Return them as Prometheus reads them."""
-        return generate_latest(self.registry)
+        registry = self.registry
+        if os.environ.get(SHARED):
+            registry = CollectorRegistry()
+            MultiProcessCollector(registry)  # type: ignore[no-untyped-call] # has no types
+        return generate_latest(registry)

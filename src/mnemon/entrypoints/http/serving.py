@@ -4,32 +4,58 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import signal
+from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 import uvicorn
 
+from mnemon.entrypoints.http import answering
 from mnemon.entrypoints.http.app import Serving, create_app
+from mnemon.entrypoints.http.proxying.configured import configured, proxying
 from mnemon.errors import InvalidConfiguration
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable
 
+    from mnemon.config import Loaded
     from mnemon.config.sections import Serve
     from mnemon.engine import Mnemon
-    from mnemon.entrypoints.http.device import Devices
 
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 _MEGABYTE = 1_000_000
 _EXTRA = ("request_id", "method", "route", "status", "taken_ms")
 
 
-def serving(settings: Serve, engine: Mnemon, login_name: Callable[[], str]) -> Serving:
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a process that serves is told.
+
+    Attributes:
+        loaded: All settings.
+        serve: Those of the service, with what the command line says.
+        owner: For whom everybody on this machine may call while there are no keys; empty: nobody
+            knows.
+    """
+
+    loaded: Loaded
+    serve: Serve
+    owner: str
+
+
+def serving(settings: Serve, engine: Mnemon, owner: str) -> Serving:
     """Return how the service is to be.
 
+    Args:
+        settings: Of the service.
+        engine: The engine.
+        owner: For whom everybody on this machine may call while there are no keys.
+
     Raises:
-        InvalidConfiguration: It would be open to others than this machine.
+        InvalidConfiguration: It would be open to others than this machine, or for nobody.
     """
     has_keys = any(key.revoked_at is None for key in engine.api_keys())
     if not has_keys and not is_local(settings.host):
@@ -38,9 +64,11 @@ def serving(settings: Serve, engine: Mnemon, login_name: Callable[[], str]) -> S
             f"{settings.host} can be reached from elsewhere, and there is no key yet: make one by"
             " `mnemon api-key create`, or listen at 127.0.0.1",
         )
+    if not has_keys and not owner:
+        raise InvalidConfiguration("serve.owner", "your login name is unknown: name the owner")
     names = _several(settings.hosts) or LOCAL_NAMES | {settings.host.strip("[]").lower()}
     return Serving(
-        open_for=None if has_keys else settings.owner or login_name(),
+        open_for=None if has_keys else owner,
         hosts=names,
         origins=_several(settings.origins),
         body_bytes=settings.max_body_mb * _MEGABYTE,
@@ -94,19 +122,41 @@ def log_in_json() -> None:
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
-def run(engine: Mnemon, settings: Serve, how: Serving, devices: Devices) -> None:
-    """Serve until SIGINT or SIGTERM; what is under way is finished."""
+def serve(
+    engine: Mnemon,
+    plan: Plan,
+    listener: socket.socket | None = None,
+    begun: Callable[[], None] = lambda: None,
+) -> None:
+    """Serve until SIGINT or SIGTERM; what is under way is finished.
+
+    Args:
+        engine: The engine; it stays open.
+        plan: How to serve.
+        listener: Where callers come in; None: at the address that is configured.
+        begun: Called when callers are answered.
+    """
     log_in_json()
     # uvicorn gives signals on when it has ended: what is open is still to be closed then.
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, lambda *_: None)
+    settings = plan.loaded.settings
+    how = replace(
+        serving(plan.serve, engine, plan.owner),
+        upstream=configured(settings.chat, os.environ),
+        proxying=proxying(settings),
+        works=settings.worker,
+        begun=begun,
+    )
     config = uvicorn.Config(
-        create_app(engine, how, devices=devices),
-        host=settings.host.strip("[]"),
-        port=settings.port,
+        create_app(engine, how, devices=answering.devices(engine, settings, os.environ)),
+        host=plan.serve.host.strip("[]"),
+        port=plan.serve.port,
         access_log=False,
         log_config=None,
         server_header=False,
-        timeout_graceful_shutdown=max(1, round(settings.drain_timeout_s)),
+        proxy_headers=bool(plan.serve.trusted_proxies),
+        forwarded_allow_ips=plan.serve.trusted_proxies,
+        timeout_graceful_shutdown=max(1, round(plan.serve.drain_timeout_s)),
     )
-    uvicorn.Server(config).run()
+    uvicorn.Server(config).run(None if listener is None else [listener])

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 
 import click
 
 from mnemon.entrypoints.cli.calls import Call, command
+from mnemon.errors import InvalidInput
 
 EXAMPLE = """
 mnemon serve
 mnemon serve --port 9000
-mnemon serve --host 0.0.0.0
+mnemon serve --host 0.0.0.0 --processes 4
 """
 
 
 @command("serve", example=EXAMPLE)
 @click.option("--host", metavar="ADDRESS", help="Where to listen (127.0.0.1).")
 @click.option("--port", type=click.IntRange(0, 65_535), help="The port (8377).")
-def run(call: Call, host: str | None, port: int | None) -> None:
+@click.option("--processes", type=click.IntRange(1, 256), help="How many serve together (1).")
+@click.option(
+    "--no-worker", is_flag=True, help="Leave what waits, and what is due, to `mnemon worker`."
+)
+def run(
+    call: Call, host: str | None, port: int | None, processes: int | None, *, no_worker: bool
+) -> None:
     """Serve the store over HTTP until told to stop (Ctrl-C, SIGTERM).
 
     On this machine, and while there are no keys, everybody here may call, for one owner. Listening
@@ -29,16 +35,32 @@ def run(call: Call, host: str | None, port: int | None) -> None:
 
     need("uvicorn", "serve", extra="serve")
     need("fastapi", "serve", extra="serve")
-    from mnemon.entrypoints.http import answering, serving
-    from mnemon.entrypoints.http.proxying.configured import configured, proxying
+    from mnemon.entrypoints.http import processes as several
+    from mnemon.entrypoints.http import serving
 
     loaded = call.settings()
-    upstream = configured(loaded.settings.chat, os.environ)
+    if no_worker:
+        loaded = replace(loaded, settings=replace(loaded.settings, worker=False))
     own = loaded.settings.serve
-    own = replace(own, host=host or own.host, port=own.port if port is None else port)
+    own = replace(
+        own,
+        host=host or own.host,
+        port=own.port if port is None else port,
+        processes=processes or own.processes,
+    )
+    plan = serving.Plan(loaded, own, own.owner or _login_name(call))
+    if own.processes > 1:
+        click.get_current_context().exit(several.serve(plan))
     with call.wiring.engine(loaded) as engine:
-        how = serving.serving(own, engine, lambda: call.owner)
-        how = replace(how, upstream=upstream, proxying=proxying(loaded.settings))
-        open_for = f", open to this machine for {how.open_for!r}" if how.open_for else ""
-        click.echo(f"mnemon: serving at http://{own.host}:{own.port}{open_for}", err=True)
-        serving.run(engine, own, how, answering.devices(engine, loaded.settings, os.environ))
+        open_for = serving.serving(own, engine, plan.owner).open_for
+        told = f", open to this machine for {open_for!r}" if open_for else ""
+        click.echo(f"mnemon: serving at http://{own.host}:{own.port}{told}", err=True)
+        serving.serve(engine, plan)
+
+
+def _login_name(call: Call) -> str:
+    """Return the login name; empty where the user has none: it counts only without keys."""
+    try:
+        return call.owner
+    except InvalidInput:
+        return ""

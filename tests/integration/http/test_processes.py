@@ -1,0 +1,144 @@
+"""One server of several processes: `mnemon serve --processes 2`."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import pytest
+
+from .serving import PROGRAM, environment
+
+pytestmark = [pytest.mark.soak, pytest.mark.sqlite]
+
+_RUNNING = re.compile(r"running on http://[\d.]+:(\d+) by processes ([\d, ]+)")
+_WAIT_S = 30.0
+
+
+@dataclass
+class Server:
+    """A server, and what it has logged so far."""
+
+    process: subprocess.Popen[str]
+    lines: list[str] = field(default_factory=list)
+
+    def read(self) -> None:
+        assert self.process.stderr is not None
+        self.lines.extend(self.process.stderr)
+
+    def told(self) -> re.Match[str] | None:
+        return next((found for each in self.lines if (found := _RUNNING.search(each))), None)
+
+    @property
+    def pids(self) -> list[int]:
+        found = self.told()
+        assert found is not None
+        return [int(each) for each in found[2].split(",")]
+
+
+@contextmanager
+def server(folder: Path, *arguments: str, **more: str) -> Iterator[Server]:
+    command = [str(PROGRAM), "serve", "--port", "0", "--processes", "2", *arguments]
+    env = environment(folder, **more)
+    with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True) as process:
+        made = Server(process)
+        reading = threading.Thread(target=made.read)
+        reading.start()
+        try:
+            yield made
+        finally:
+            if process.poll() is None:
+                process.kill()
+            reading.join()
+
+
+@contextmanager
+def calling(made: Server) -> Iterator[httpx.Client]:
+    waiting(lambda: made.told() is not None)
+    found = made.told()
+    assert found is not None
+    # A connection is of one process: each call makes a new one.
+    limits = httpx.Limits(max_keepalive_connections=0)
+    url = f"http://127.0.0.1:{found[1]}"
+    with httpx.Client(base_url=url, timeout=_WAIT_S, limits=limits) as client:
+        yield client
+
+
+def waiting(is_so: object) -> None:
+    assert callable(is_so)
+    given_up_at = time.monotonic() + _WAIT_S
+    while not is_so():
+        assert time.monotonic() < given_up_at
+        time.sleep(0.05)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_they_share_one_file_and_end_together_having_finished_what_was_under_way(
+    tmp_path: Path,
+) -> None:
+    statuses: list[int] = []
+    with server(tmp_path) as made, calling(made) as client:
+
+        def write() -> None:
+            for number in range(1_000):
+                try:
+                    sent = client.post("/v1/memories", json={"content": f"fact number {number}"})
+                except httpx.TransportError:
+                    return  # it has ended: nothing was acknowledged
+                statuses.append(sent.status_code)
+
+        writing = threading.Thread(target=write)
+        writing.start()
+        waiting(lambda: len(statuses) > 20)
+        made.process.send_signal(signal.SIGTERM)
+        assert made.process.wait(_WAIT_S) == 0
+        writing.join()
+    assert set(statuses) == {201}
+    with server(tmp_path) as made, calling(made) as client:
+        assert client.get("/v1/memories/stats").json()["total_count"] >= len(statuses)
+
+
+def test_one_that_dies_is_replaced(tmp_path: Path) -> None:
+    with server(tmp_path) as made, calling(made) as client:
+        os.kill(made.pids[0], signal.SIGKILL)
+        waiting(lambda: sum("Started server process" in each for each in made.lines) == 3)
+        assert {client.get("/healthz").status_code for _ in range(10)} == {200}
+
+
+def test_they_end_when_the_first_is_killed(tmp_path: Path) -> None:
+    with server(tmp_path) as made:
+        waiting(lambda: made.told() is not None)
+        made.process.kill()
+        waiting(lambda: not any(map(is_alive, made.pids)))
+
+
+def test_any_of_them_tells_what_all_have_counted(tmp_path: Path) -> None:
+    with server(tmp_path) as made, calling(made) as client:
+        for _ in range(20):
+            client.get("/healthz")
+        text = client.get("/metrics").text
+    assert re.search(
+        r'mnemon_request_seconds_count\{method="GET",route="/healthz",status="200"\} 20\.0', text
+    )
+
+
+def test_a_store_in_memory_is_refused(tmp_path: Path) -> None:
+    with server(tmp_path, MNEMON_STORE=":memory:") as made:
+        assert made.process.wait(_WAIT_S) == 3
+    assert "a store in memory is of one process alone" in "".join(made.lines)
