@@ -195,14 +195,16 @@ class Sending:
             connection.run("COMMIT")
         with self._connections.reading() as connection:
             todo = ledger.changed(connection, owner, (start, end), task.model)
-        is_made = self._put(name, ledger.facts_of(store, owner, sending), todo, stamp is not None)
+        is_made = self._put(
+            name, ledger.facts_of(store, owner, sending), todo, is_made=stamp is not None
+        )
         with self._connections.writing() as connection:
             ledger.acknowledge(connection, owner, (sending if is_made else None, end, sending))
             ledger.settle(connection, owner, todo.marks)
             connection.run("COMMIT")
         return True
 
-    def _put(self, name: str, facts: Facts, todo: Changed, is_made: bool) -> bool:  # noqa: FBT001
+    def _put(self, name: str, facts: Facts, todo: Changed, *, is_made: bool) -> bool:
         """Send what is to be sent; return whether there is a collection."""
         if not (is_made or todo.points.ids):
             return False
