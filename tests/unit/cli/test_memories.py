@@ -51,6 +51,12 @@ def test_a_dash_stands_for_standard_input(mnemon: Any) -> None:
     assert mnemon.json("list")["memories"][0]["content"] == "Lives in Oslo"
 
 
+def test_who_tells_a_secret_is_told_that_it_is_not_stored(mnemon: Any) -> None:
+    told = mnemon.ok("remember", "My API key is sk-proj-abcdEFGH1234567890abcdEFGH1234567890")
+    assert "[REDACTED]" in told.err
+    assert "REDACTED" not in mnemon.ok("remember", "I say [REDACTED] when I must").err
+
+
 def test_bytes_that_are_no_text_do_no_harm(mnemon: Any) -> None:
     mnemon.ok("remember", "-", stdin=b"caf\xe9 in Oslo")
     assert "in Oslo" in mnemon.ok("recall", "Oslo").out

@@ -7,7 +7,9 @@ from typing import Any
 import click
 
 from mnemon.entrypoints.cli.calls import Call, command
+from mnemon.entrypoints.cli.notices import aside
 from mnemon.entrypoints.cli.options import Instant, text_argument
+from mnemon.text.screening import REDACTED
 
 EXAMPLE = """
 mnemon remember "Prefers metric units" --kind preference --tag style
@@ -33,6 +35,9 @@ def run(call: Call, text: str, **given: Any) -> None:
 
     What is said already is not stored twice.
     """
+    said = text_argument(text)
     with call.memory() as memory:
-        stored = memory.remember(text_argument(text), **given)
+        stored = memory.remember(said, **given)
+    if stored.content.count(REDACTED) > said.count(REDACTED):
+        aside("what looks like a secret is stored as [REDACTED]")
     call.say(f"Remembered as {stored.kind}: {stored.id}", stored)
