@@ -116,14 +116,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--chroma", action="store_true", help="run profiles and commands with vectors in Chroma"
     )
+    parser.addoption(
+        "--served", action="store_true", help="run what opens a store through a service too"
+    )
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Have some tests run on more than one database."""
     from databases import SQLITE, databases
 
-    everywhere, chroma = (metafunc.config.getoption(name) for name in ("everywhere", "chroma"))
-    found = databases(metafunc.definition, everywhere=everywhere, chroma=chroma)
+    options = {name: metafunc.config.getoption(name) for name in ("everywhere", "chroma", "served")}
+    found = databases(metafunc.definition, **options)
     if found != [SQLITE]:
         metafunc.parametrize("database", found, indirect=True, scope="module")
 
@@ -148,9 +151,15 @@ def database(request: pytest.FixtureRequest) -> Iterator[str]:
     if name == "sqlite":
         yield name
         return
-    from databases import CHROMA, PLACES, in_chroma
+    from databases import CHROMA, PLACES, SERVED, in_chroma
 
-    with in_chroma() if name == CHROMA else PLACES.standing_in():
+    if name == SERVED:
+        from served import over_http
+
+        standing = over_http()
+    else:
+        standing = in_chroma() if name == CHROMA else PLACES.standing_in()
+    with standing:
         yield name
 
 

@@ -32,7 +32,7 @@ from mnemon.stores import IN_MEMORY, open_ciphers, open_store
 from mnemon.testing import witness
 from postgres import dropped, is_made, on_server, own, remade
 
-SQLITE, POSTGRES, CHROMA = "sqlite", "postgres", "chroma"
+SQLITE, POSTGRES, CHROMA, SERVED = "sqlite", "postgres", "chroma", "served"
 
 ON_BOTH = (
     *("conformance/", "unit/cli/"),
@@ -49,6 +49,9 @@ _ABOUT_FILES = "unit/cli/test_keys.py"
 
 _BEYOND = ("conformance/", "unit/cli/", "integration/", "properties/test_engine.py")
 """Those that `--everywhere` adds."""
+
+_PROGRAMS = ("unit/cli/", "integration/http/", "integration/mcp/")
+"""Those that `--served` leaves out: they open the store where it is, or are servers themselves."""
 
 _NAMED_OTHERWISE = ("inmemory", ":memory:")
 
@@ -265,11 +268,15 @@ def is_wanted(item: pytest.Item) -> bool:
     return not any(value in _NAMED_OTHERWISE for value in values.values() if isinstance(value, str))
 
 
-def databases(definition: pytest.Item, *, everywhere: bool, chroma: bool) -> list[str]:
+def databases(
+    definition: pytest.Item, *, everywhere: bool, chroma: bool, served: bool
+) -> list[str]:
     """Return which databases a test is run on."""
     path = definition.path.relative_to(Path(__file__).parent).as_posix()
     named = path.startswith(ON_BOTH) or (everywhere and path.startswith(_BEYOND))
     is_other = definition.get_closest_marker("sqlite") is not None
     if chroma and path.startswith(_IN_CHROMA) and path != _ABOUT_FILES:
         return [SQLITE, CHROMA]
+    if served and path.startswith(_BEYOND) and not path.startswith(_PROGRAMS):
+        return [SQLITE, SERVED]
     return [SQLITE, POSTGRES] if named and not is_other else [SQLITE]

@@ -8,6 +8,9 @@ from functools import partial, wraps
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
+from mnemon.client import doors as client
+from mnemon.client.links import AsyncLink
+from mnemon.client.service import TIMEOUT_S, URL
 from mnemon.engine import Mnemon
 from mnemon.errors import StoreUnavailable
 from mnemon.owner import OwnerMemory
@@ -172,6 +175,16 @@ class AsyncMnemon:
         """Give up making vectors anew; takes what `Mnemon.abandon_reembed` takes."""
         return await asyncio.to_thread(partial(Mnemon.abandon_reembed, *args, **options))
 
+    @classmethod
+    async def connect(
+        cls, url: str = URL, *, key: str | None = None, timeout_s: float = TIMEOUT_S
+    ) -> AsyncMnemon:
+        """Reach the memory of a service as if it were here, without threads; see `Mnemon.connect`.
+
+        It is of the event loop in which it is first used.
+        """
+        return AsyncRemoteMnemon(AsyncLink(client.service(url, key, timeout_s)))
+
     async def _run(self, call: Callable[[], R]) -> R:
         if self._is_closed:
             raise StoreUnavailable("the store is closed")
@@ -279,3 +292,17 @@ class AsyncMnemon:
     ) -> AsyncIterator[Ingested]:
         """Take in a text of any length; takes what `OwnerMemory.ingest_stream` takes."""
         return self.owner(owner).ingest_stream(pieces, **options)
+
+
+@client.async_remote_owner
+class AsyncRemoteOwnerMemory(client.AsyncRemoteOwnerDoors, AsyncOwnerMemory):
+    """`AsyncOwnerMemory`, at a service: see `AsyncMnemon.connect`."""
+
+
+@client.async_remote
+class AsyncRemoteMnemon(client.AsyncRemoteDoors, AsyncMnemon):
+    """`AsyncMnemon`, at a service: see `AsyncMnemon.connect`."""
+
+    def owner(self, owner_id: str) -> AsyncRemoteOwnerMemory:
+        """Return the memory of one owner."""
+        return AsyncRemoteOwnerMemory(owner_id, self._link)

@@ -6,6 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from mnemon import bootstrap, copies, reembedding
+from mnemon.client import doors as client
+from mnemon.client.links import Link
+from mnemon.client.service import TIMEOUT_S, URL
 from mnemon.doors import OwnerDoors
 from mnemon.owner import OwnerMemory
 from mnemon.policies import arguments
@@ -120,6 +123,25 @@ class Mnemon(OwnerDoors):
                 worker=worker,
             )
         )
+
+    @classmethod
+    def connect(
+        cls, url: str = URL, *, key: str | None = None, timeout_s: float = TIMEOUT_S
+    ) -> Mnemon:
+        """Reach the memory of a service (`mnemon serve`) as if it were here.
+
+        Nothing is sent yet. What only the library can do raises `LibraryOnly`.
+
+        Args:
+            url: Where the service is.
+            key: The API key; None: what the environment variable `MNEMON_API_KEY` holds, if
+                anything.
+            timeout_s: How long an answer may take.
+
+        Raises:
+            InvalidConfiguration: An argument can't be taken, or the client is not installed.
+        """
+        return RemoteMnemon(Link(client.service(url, key, timeout_s)))
 
     def owner(self, owner_id: str) -> OwnerMemory:
         """Return the memory of one owner, 1 to 256 characters.
@@ -531,3 +553,8 @@ class Mnemon(OwnerDoors):
     ) -> None:
         """Close it."""
         self.close()
+
+
+@client.remote
+class RemoteMnemon(client.RemoteDoors, Mnemon):
+    """`Mnemon`, at a service: see `Mnemon.connect`."""

@@ -14,6 +14,7 @@
     ├── StoreReadOnly           make it writable, or write to another
     ├── StoreDamaged            restore a backup, or repair
     ├── StoreTooNew             upgrade Mnemon
+    ├── LibraryOnly             do it where the store is: a service does not do it for others
     └── ServiceFailed           a model or embedding service; see `retryable`
         └── LimitReached        an owner's calls or tokens of this hour are spent: wait
 
@@ -194,6 +195,21 @@ class StoreTooNew(MnemonError):
         super().__init__(f"the store has schema {found}, this Mnemon knows {known}: upgrade Mnemon")
         self.found = found
         self.known = known
+
+
+class LibraryOnly(MnemonError):
+    """What was asked needs the store itself, and was asked of a service; nothing was changed.
+
+    Attributes:
+        what: The method.
+        way: How it is done.
+    """
+
+    def __init__(self, what: str, way: str) -> None:
+        """Name the method, and the way to do it."""
+        super().__init__(f"{what} is not done over a service: {way}")
+        self.what = what
+        self.way = way
 
 
 class ServiceFailed(MnemonError):

@@ -1,4 +1,4 @@
-"""The four doors of the library have the same methods with the same signatures."""
+"""The doors of the library, and of its client, have the same methods with the same signatures."""
 
 from __future__ import annotations
 
@@ -10,6 +10,13 @@ from pathlib import Path
 import pytest
 
 from mnemon import AsyncMnemon, AsyncOwnerMemory, Mnemon, OwnerMemory
+from mnemon.aio import AsyncRemoteMnemon, AsyncRemoteOwnerMemory
+from mnemon.client.doors import RemoteOwnerMemory
+from mnemon.doors import OwnerDoors
+from mnemon.engine import RemoteMnemon
+
+_BY_OWNER = {name for name in vars(OwnerDoors) if not name.startswith("_")}
+"""Methods of the engine that call the owner's: these a client inherits as they are."""
 
 
 def methods(of: type) -> dict[str, Callable[..., object]]:
@@ -40,6 +47,33 @@ def test_asynchronous_doors_have_the_same_methods(synchronous: type, asynchronou
         if name not in {"owner", "close", "export", "ingest_stream"}:  # iterators, but for two
             assert inspect.signature(method) == inspect.signature(awaitable[name]), name
             assert inspect.iscoroutinefunction(awaitable[name]), name
+
+
+_REMOTE = [
+    (OwnerMemory, RemoteOwnerMemory),
+    (Mnemon, RemoteMnemon),
+    (AsyncOwnerMemory, AsyncRemoteOwnerMemory),
+    (AsyncMnemon, AsyncRemoteMnemon),
+]
+
+
+@pytest.mark.parametrize(("local", "remote"), _REMOTE)
+def test_the_doors_of_a_client_have_the_same_methods(local: type, remote: type) -> None:
+    plain, asking = methods(local), methods(remote)
+    assert set(plain) == set(asking)
+    for name, method in plain.items():
+        if name != "owner":  # returns a client's
+            assert inspect.signature(method) == inspect.signature(asking[name]), name
+
+
+@pytest.mark.parametrize(("local", "remote"), _REMOTE)
+def test_a_client_does_nothing_by_the_librarys_own_parts(local: type, remote: type) -> None:
+    inherited = {
+        name
+        for name, method in methods(local).items()
+        if getattr(remote, name) is method and not (local is Mnemon and name in _BY_OWNER)
+    }
+    assert inherited <= {"export", "ingest_stream"}
 
 
 def test_the_engines_methods_are_those_that_the_tool_writes() -> None:

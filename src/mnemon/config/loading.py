@@ -35,8 +35,9 @@ _BESIDE_CONFIGURATION = ("embedding.api_key_file", "chat.api_key_file", "vectors
 _VARIABLES = {setting.variable: setting for setting in ALL.values()}
 _VARIABLES_TOO = {"MNEMON_MODEL": ALL["embedding.model"]}
 
-# What others read from the environment: the key of the store, the command line, tests, builds.
-_FOREIGN = ("MNEMON_KEY", "MNEMON_DEBUG", "MNEMON_TEST_", "MNEMON_MINILM_")
+# What others read from the environment: the keys of the store and of a service, the command line,
+# tests, builds.
+_FOREIGN = ("MNEMON_KEY", "MNEMON_API_KEY", "MNEMON_DEBUG", "MNEMON_TEST_", "MNEMON_MINILM_")
 
 
 @dataclass(frozen=True, slots=True)

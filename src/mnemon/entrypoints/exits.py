@@ -33,6 +33,7 @@ CODES: Mapping[type[errors.MnemonError], int] = {
     errors.OwnerErased: 15,
     errors.StoreReadOnly: 17,
     errors.LimitReached: 18,
+    errors.LibraryOnly: 19,
 }
 """Exit codes. Every error has its own, so that a script can tell them apart."""
 

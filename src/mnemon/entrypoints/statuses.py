@@ -24,6 +24,7 @@ STATUSES: Mapping[type[errors.MnemonError], int] = {
     errors.StoreDamaged: 500,
     errors.StoreTooNew: 500,
     errors.OwnerErased: 410,
+    errors.LibraryOnly: 501,
     errors.ServiceFailed: 502,
     errors.LimitReached: 429,
 }
@@ -46,6 +47,7 @@ RPC_CODES: Mapping[type[errors.MnemonError], int] = {
     errors.StoreDamaged: _FAILED,
     errors.StoreTooNew: _FAILED,
     errors.OwnerErased: _WRONG,
+    errors.LibraryOnly: _FAILED,
     errors.ServiceFailed: _FAILED,
     errors.LimitReached: _FAILED,
 }

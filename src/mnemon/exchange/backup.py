@@ -5,20 +5,23 @@ stored, the ends of sessions, the base memory in its versions, and every memory 
 and events. What is computed (vectors, keywords, strength) is left out and made anew; links between
 memories that are near are left out. So are forgotten memories and messages, and of a message of
 which something was forgotten only what is left is written.
+
+What the client of a service imports it sends in the same form, with memories that were never
+stored among it.
 """
 
 from __future__ import annotations
 
 from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING, BinaryIO, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import msgspec
 
 from mnemon.domain.memories import Action, Event, History, Memory, Origin, Source, State, Version
 from mnemon.domain.messages import Message, Role
 from mnemon.errors import InvalidInput
-from mnemon.exchange.jsonl import lines
+from mnemon.exchange.jsonl import Remembered, lines
 from mnemon.exchange.records import Chronicle, Document, Ending
 from mnemon.exchange.transcripts import problem_of
 
@@ -108,10 +111,24 @@ class _Memory(msgspec.Struct, tag="memory", forbid_unknown_fields=True, omit_def
     events: tuple[_Event, ...] = ()
 
 
-_Line = _Message | _Ending | _Memory | _Document
+class _Remembered(msgspec.Struct, tag="remembered", forbid_unknown_fields=True, omit_defaults=True):
+    """A memory that was never stored."""
+
+    content: str
+    kind: str | None = None
+    importance: float | None = None
+    key: str | None = None
+    tags: tuple[str, ...] = ()
+    expires_at: datetime | None = None
+    happened_at: datetime | None = None
+    session: str | None = None
+    origin: Origin = Origin.IMPORT
 
 
-def write(records: Iterable[Record], owner: str, now: datetime) -> Iterator[bytes]:
+_Line = _Message | _Ending | _Memory | _Document | _Remembered
+
+
+def write(records: Iterable[Record | Remembered], owner: str, now: datetime) -> Iterator[bytes]:
     """Yield the lines of an export, each with its end of line."""
     encoder = msgspec.json.Encoder()
     yield encoder.encode(_Header(VERSION, owner, now)) + b"\n"
@@ -130,7 +147,7 @@ def is_backup(file: BinaryIO) -> bool:
     return True
 
 
-def read(file: BinaryIO, name: str, owner: str) -> Iterator[Record]:
+def read(file: BinaryIO, name: str, owner: str) -> Iterator[Record | Remembered]:
     """Yield what an export holds, for that owner; the whole file is checked before.
 
     Args:
@@ -148,7 +165,20 @@ def read(file: BinaryIO, name: str, owner: str) -> Iterator[Record]:
     yield from _records(file, name, owner)
 
 
-def _records(file: BinaryIO, name: str, owner: str) -> Iterator[Record]:
+def record(line: bytes, owner: str) -> Record | Remembered | None:
+    """Return what one line of an export holds, for that owner; None: it is the first.
+
+    Raises:
+        InvalidInput: It is no such line.
+    """
+    try:
+        found = msgspec.json.decode(line, type=_Header | _Line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidInput("export", problem_of(error)) from None
+    return None if isinstance(found, _Header) else _record(found, owner)
+
+
+def _records(file: BinaryIO, name: str, owner: str) -> Iterator[Record | Remembered]:
     numbered = lines(file, name)
     for place, raw in islice(numbered, 1):
         header = msgspec.json.decode(raw, type=_Header)
@@ -166,13 +196,15 @@ def _records(file: BinaryIO, name: str, owner: str) -> Iterator[Record]:
         yield _record(line, owner)
 
 
-def _line(record: Record) -> _Line:
+def _line(record: Record | Remembered) -> _Line:
     if isinstance(record, Message):
         return _message_line(record)
     if isinstance(record, Ending):
         return _Ending(record.session_id, record.at)
     if isinstance(record, Document):
         return _Document(record.versions)
+    if isinstance(record, Remembered):
+        return _Remembered(**_fields(record))
     history = record.history
     return _Memory(
         record.memory.id,
@@ -211,7 +243,7 @@ def _state(memory: Memory) -> _State:
     return _State(**fields)
 
 
-def _record(line: _Line, owner: str) -> Record:
+def _record(line: _Line, owner: str) -> Record | Remembered:
     if isinstance(line, _Message):
         return Message(
             line.speaker,
@@ -227,6 +259,8 @@ def _record(line: _Line, owner: str) -> Record:
         return Ending(line.session, line.at)
     if isinstance(line, _Document):
         return Document(line.versions)
+    if isinstance(line, _Remembered):
+        return Remembered(**_fields(line))
     versions = tuple(
         Version(_memory(line.id, owner, each.memory), each.valid_from, each.valid_to)
         for each in line.versions
@@ -236,6 +270,10 @@ def _record(line: _Line, owner: str) -> Record:
         for each in line.events
     )
     return Chronicle(_memory(line.id, owner, line.memory), History(versions, events))
+
+
+def _fields(of: msgspec.Struct) -> dict[str, Any]:
+    return {name: getattr(of, name) for name in of.__struct_fields__}
 
 
 def _memory(id_: str, owner: str, state: _State) -> Memory:

@@ -5,8 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from mnemon.errors import Conflict
+
 if TYPE_CHECKING:
     from datetime import datetime
+
+
+class BeingDone(Conflict):
+    """The same request is being done: its reply is there in a moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +43,8 @@ class Idempotency(Protocol):
         never finished is to be done again. What was begun more than a day ago is forgotten.
 
         Raises:
-            Conflict: The key was used for another request, or the same is being done.
+            Conflict: The key was used for another request.
+            BeingDone: The same is being done.
         """
         ...
 

@@ -11,6 +11,7 @@ from mnemon.domain.memories import Action, Event, History, Memory, Origin, Sourc
 from mnemon.domain.messages import Message, Role
 from mnemon.errors import InvalidInput
 from mnemon.exchange import backup
+from mnemon.exchange.jsonl import Remembered
 from mnemon.exchange.records import Chronicle, Ending, Record
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC)
@@ -73,22 +74,33 @@ MESSAGES = st.builds(
     TEXTS,
     st.integers(1, 99),
 )
+REMEMBERED = st.builds(
+    Remembered,
+    content=TEXTS,
+    kind=st.none() | TEXTS,
+    tags=st.lists(TEXTS, max_size=2).map(tuple),
+    expires_at=st.none() | TIMES,
+    origin=st.sampled_from(Origin),
+)
 RECORDS = st.lists(
-    MESSAGES | st.builds(Ending, TEXTS, TIMES) | st.builds(Chronicle, MEMORIES, HISTORIES),
+    REMEMBERED
+    | MESSAGES
+    | st.builds(Ending, TEXTS, TIMES)
+    | st.builds(Chronicle, MEMORIES, HISTORIES),
     max_size=4,
 )
 
 
-def written(records: list[Record]) -> bytes:
+def written(records: list[Record | Remembered]) -> bytes:
     return b"".join(backup.write(records, "alice", NOW))
 
 
-def read(data: bytes, owner: str = "alice") -> list[Record]:
+def read(data: bytes, owner: str = "alice") -> list[Record | Remembered]:
     return list(backup.read(io.BytesIO(data), "file", owner))
 
 
 @given(RECORDS)
-def test_what_was_written_is_read_back(records: list[Record]) -> None:
+def test_what_was_written_is_read_back(records: list[Record | Remembered]) -> None:
     data = written(records)
     assert backup.is_backup(io.BytesIO(data))
     assert read(data) == records

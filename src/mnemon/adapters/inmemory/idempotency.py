@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mnemon.adapters.sql.idempotency import DONE_WITHIN, KEPT
 from mnemon.errors import Conflict
+from mnemon.ports.idempotency import BeingDone
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +45,7 @@ class InMemoryIdempotency:
                 if known.reply is not None:
                     return known.reply
                 if known.begun_at > now - DONE_WITHIN:
-                    raise Conflict("the request of that idempotency key is being done")
+                    raise BeingDone("the request of that idempotency key is being done")
             self._requests[owner_id, key] = _Request(request, now)
         return None
 

@@ -10,7 +10,7 @@ from mnemon.adapters.sql.erasing import has_tombstone
 from mnemon.adapters.sql.values import micros
 from mnemon.errors import Conflict
 from mnemon.ports.cipher import Place
-from mnemon.ports.idempotency import Reply
+from mnemon.ports.idempotency import BeingDone, Reply
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -54,7 +54,7 @@ class SqlIdempotency:
                 return self._reply(owner_id, place[1], row)
             overdue = micros(now - DONE_WITHIN)
             if not connection.run(_BEGIN, (*place, asked, micros(now), overdue)):
-                raise Conflict("the request of that idempotency key is being done")
+                raise BeingDone("the request of that idempotency key is being done")
             connection.run("COMMIT")
         return None
 

@@ -39,7 +39,7 @@ STANDARD_INPUT = "-"
 class Restored:
     """A batch of an export of Mnemon."""
 
-    records: tuple[Record, ...]
+    records: tuple[Record | Remembered, ...]
 
 
 Batch: TypeAlias = Transcript | Remembered | Restored
@@ -213,7 +213,7 @@ def _can_be_taken(message: Message) -> bool:
     return True
 
 
-def _count(taken: Taken, records: Sequence[Record], tally: Tally) -> None:
+def _count(taken: Taken, records: Sequence[Record | Remembered], tally: Tally) -> None:
     from mnemon.domain.messages import Message
 
     tally.conversations |= {each.session_id for each in records if isinstance(each, Message)}

@@ -36,6 +36,7 @@ from mnemon.entrypoints.http.routes import (
     reviewing,
     sessions,
     transfer,
+    upkeep,
 )
 from mnemon.entrypoints.mcp import over_http as mcp
 
@@ -53,6 +54,7 @@ ROUTERS = (
     sessions,
     owners,
     transfer,
+    upkeep,
     proxy,
     device,
     operations,
@@ -76,6 +78,7 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
         (421, "The server is not known by that name."),
         (422, "An argument can't be taken."),
         (429, "Too many requests."),
+        (501, "It is done where the store is, not over a service."),
         (502, "A model or an embedding service failed."),
         (503, "The store can't be reached now, or too many requests are under way."),
     )

@@ -7,8 +7,9 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
-from fastapi import Depends, Header, Request
+from fastapi import Depends, Header, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from pydantic import BeforeValidator
 
 from mnemon.engine import Mnemon
 from mnemon.entrypoints.http import wire
@@ -60,6 +61,14 @@ class Caller:
         if not owner:
             raise Problem(400, f"name the owner in {OWNER_HEADER}: this key is not of one owner")
         return owner
+
+    def meaning(self, owner: str | None) -> str | None:
+        """Return whom an admin's call concerns; None: everybody.
+
+        Raises:
+            Forbidden: They may not act for who is named.
+        """
+        return None if owner is None else self.acting_for(owner)
 
 
 @dataclass
@@ -144,8 +153,20 @@ async def clock_of(request: Request) -> Clock:
 Known = Annotated[Caller, Depends(known_caller)]
 Engine = Annotated[Mnemon, Depends(engine_of)]
 Time = Annotated[Clock, Depends(clock_of)]
+
+
+def _spelt_out(value: object) -> object:
+    """Return a header as it was meant: its bytes are UTF-8 where they can be (RFC 9110, 5.5)."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return value.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return value
+
+
 NamedOwner = Annotated[
-    wire.Name | None,
+    Annotated[wire.Name, BeforeValidator(_spelt_out)] | None,
     Header(
         alias=OWNER_HEADER,
         description="Whose memory, with a key that is not of one owner.",
@@ -171,4 +192,5 @@ async def admin(caller: Known) -> Caller:
 
 
 Memory = Annotated[OwnerMemory, Depends(memory_of)]
+Whose = Annotated[wire.Name | None, Query(description="Whose; none: everybody's.")]
 Admin = Annotated[Caller, Depends(admin)]

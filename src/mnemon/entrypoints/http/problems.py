@@ -15,6 +15,8 @@ from starlette.exceptions import HTTPException
 
 from mnemon.entrypoints.statuses import status_of
 from mnemon.errors import InvalidInput, MnemonError, ServiceFailed, StoreUnavailable
+from mnemon.exchange.problems import UNKNOWN, Fact, facts_of, type_of
+from mnemon.ports.idempotency import BeingDone
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,13 +42,22 @@ class Wrong(BaseModel):
 class ProblemDocument(BaseModel):
     """What went wrong (RFC 9457)."""
 
-    type: str = Field(default="about:blank", description="Names the kind of problem.")
+    type: str = Field(
+        default=UNKNOWN,
+        description="Names the kind of problem, where it has one.",
+        examples=["urn:mnemon:error:not-found"],
+    )
     title: str = Field(description="The status in words.", examples=["Not Found"])
     status: int = Field(description="The HTTP status.", examples=[404])
     detail: str = Field(
         "", description="What happened, without any content.", examples=["no memory '0190…'"]
     )
     errors: list[Wrong] = Field(default_factory=list, description="Arguments that can't be taken.")
+    facts: dict[str, Fact] = Field(
+        default_factory=dict,
+        description="What is known of it, by name.",
+        examples=[{"what": "memory", "id": "0190…"}],
+    )
     request_id: str = Field("", description="As in the header X-Request-Id, and in the logs.")
 
 
@@ -58,15 +69,19 @@ class Problem(Exception):
     detail: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
     errors: Sequence[Wrong] = ()
+    type: str = UNKNOWN
+    facts: Mapping[str, Fact] = field(default_factory=dict)
 
 
 def document(problem: Problem, request_id: str) -> ProblemDocument:
     """Return a problem as it is sent."""
     return ProblemDocument(
+        type=problem.type,
         title=HTTPStatus(problem.status).phrase,
         status=problem.status,
         detail=problem.detail,
         errors=list(problem.errors),
+        facts=dict(problem.facts),
         request_id=request_id,
     )
 
@@ -82,13 +97,15 @@ def problem_of(error: MnemonError) -> Problem:
     wrong = []
     if isinstance(error, InvalidInput):
         wrong = [Wrong(field=error.field, problem=error.problem)]
-    return Problem(status_of(error), str(error), _headers(error), wrong)
+    return Problem(
+        status_of(error), str(error), _headers(error), wrong, type_of(error), facts_of(error)
+    )
 
 
 def _headers(error: MnemonError) -> Mapping[str, str]:
     if isinstance(error, ServiceFailed) and error.retryable:
         return {"Retry-After": str(ceil(error.retry_after_s or _RETRY_S))}
-    if isinstance(error, StoreUnavailable):
+    if isinstance(error, (StoreUnavailable, BeingDone)):
         return {"Retry-After": str(_RETRY_S)}
     return {}
 

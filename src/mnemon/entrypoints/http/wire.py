@@ -9,6 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from mnemon.domain.memories import Action, Origin, State
 from mnemon.domain.messages import Role
+from mnemon.domain.recall import DropReason
+from mnemon.domain.work import Work
 
 _ID = "019f2b6e-58a0-7c3e-9d51-2f6f0c1b7a10"
 _AT = "2026-03-01T12:00:00Z"
@@ -184,6 +186,7 @@ class NewMessage(Given):
     role: Role | None = Field(None, description="None: by the speaker's name, else the user.")
     at: datetime | None = Field(None, description="When it was said; none: now.")
     external_id: Name | None = Field(None, description="The same one is not logged twice.")
+    learn: bool = Field(True, description="Whether it is learned from.")
 
 
 class NewMessages(Given):
@@ -257,12 +260,16 @@ class RecallQuery(Query):
 
     mode: Mode = "hybrid"
     include_compressed: bool = False
+    trace: bool = Field(False, description="Whether to say how the answer came about.")
 
 
 class ContextQuery(Query):
     """What is asked, and how things stand now."""
 
     state: str = ""
+    without: list[str] = Field(
+        default_factory=list, max_length=10_000, description="Ids to leave out."
+    )
 
 
 class ScoreOut(Sent):
@@ -299,6 +306,24 @@ class RecalledOut(Sent):
     suspicious: bool
 
 
+class DroppedOut(Sent):
+    """A candidate that was not returned, and why."""
+
+    id: Id
+    reason: DropReason
+    score: ScoreOut
+
+
+class TraceOut(Sent):
+    """How an answer came about."""
+
+    dense_text: str = Field(description="What was embedded of the query.")
+    terms: list[str] = Field(description="What was searched for by keyword.")
+    candidates: int
+    dropped: list[DroppedOut]
+    seconds: dict[str, float]
+
+
 class RecallOut(Sent):
     """What was recalled, best first."""
 
@@ -306,6 +331,7 @@ class RecallOut(Sent):
     total_tokens: int
     token_budget: int
     budget_used: float
+    trace: TraceOut | None = Field(None, description="Where asked for.")
 
 
 class ContextOut(Sent):
@@ -381,6 +407,7 @@ class SessionOut(Sent):
     """One conversation."""
 
     id: str
+    number: int = Field(description="The owner's own number for it, from 1.")
     started_at: Instant
     last_at: Instant
     messages: int
@@ -455,6 +482,12 @@ class ProfilesOut(Sent):
     profiles: list[ProfileOut]
 
 
+class KindOut(Sent):
+    """A kind of memory."""
+
+    kind: str = Field(examples=["fact"])
+
+
 class NewProfile(Given):
     """Which profile is to hold from now on."""
 
@@ -514,3 +547,57 @@ class OwnersOut(Sent):
     """All who have something stored."""
 
     owners: list[str]
+
+
+class ErasedOut(Sent):
+    """Who was erased."""
+
+    owner_id: str
+    settled: bool = Field(description="Whether the store's own logs hold nothing of it either.")
+
+
+class KeyVersionOut(Sent):
+    """Which version of an owner's encryption key is in force."""
+
+    version: int
+
+
+class Fading(Given):
+    """Which memories are to fade."""
+
+    owner: Name | None = Field(None, description="Whose; none: everybody's.")
+    below: Importance | None = Field(None, description="None: as the profile says.")
+    dry_run: bool = Field(False, description="Only count them.")
+
+
+class Whose(Given):
+    """Whose memories are meant."""
+
+    owner: Name | None = Field(None, description="None: everybody's.")
+
+
+class CountOut(Sent):
+    """How many memories were changed."""
+
+    count: int
+
+
+class WorkedOut(Sent):
+    """What was done for an owner."""
+
+    owner_id: str
+    work: Work
+    done: int
+    failed: int
+
+
+class Waiting(Given):
+    """For how long to wait."""
+
+    timeout_s: float = Field(10, ge=0, le=10)
+
+
+class DrainedOut(Sent):
+    """Whether the background has tried all that waits."""
+
+    drained: bool

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query
 from mnemon.domain.memories import Memory as StoredMemory
 from mnemon.domain.memories import State
 from mnemon.entrypoints.http import wire
-from mnemon.entrypoints.http.callers import Admin, Engine, Memory
+from mnemon.entrypoints.http.callers import Admin, Engine, Memory, Whose
 from mnemon.entrypoints.http.once import Once, OnceRoute
 
 router = APIRouter(prefix="/v1/memories", tags=["memories"], route_class=OnceRoute)
@@ -23,7 +23,7 @@ def list_memories(  # noqa: PLR0913, PLR0917 - what can be asked, each by its na
     kind: str | None = None,
     state: Annotated[State | Literal["all"] | None, Query(description="None: active.")] = None,
     tags: Annotated[list[wire.Name] | None, Query()] = None,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 50,
+    limit: Annotated[int, Query(ge=0, description="Over 1,000 is cut to 1,000.")] = 50,
     cursor: Annotated[str | None, Query(description="Of the page before.")] = None,
     offset: Annotated[int, Query(ge=0)] = 0,
 ) -> wire.PageOut:
@@ -66,10 +66,18 @@ def statistics(memory: Memory) -> wire.StatisticsOut:
     return wire.StatisticsOut.model_validate(memory.stats())
 
 
+@router.get("/keyed/history")
+def keyed_history(
+    memory: Memory, key: Annotated[str, Query(description="Its name.", examples=["units"])]
+) -> wire.HistoryOut:
+    """Return the versions of the active memory of a key, and what happened to it, oldest first."""
+    return wire.HistoryOut.model_validate(memory.history(key=key))
+
+
 @router.post("/decay")
-def decay(_: Admin, engine: Engine) -> wire.Changed:
-    """Store how strong everybody's memories are by now; say which got weaker."""
-    ids = engine.apply_decay()
+def decay(caller: Admin, engine: Engine, owner: Whose = None) -> wire.Changed:
+    """Store how strong memories are by now; say which got weaker."""
+    ids = engine.apply_decay(owner=caller.meaning(owner))
     return wire.Changed(memories=list(ids), count=len(ids))
 
 
@@ -96,7 +104,7 @@ def get_memory(memory: Memory, id: _Id) -> wire.MemoryOut:
     return wire.MemoryOut.model_validate(memory.get(id))
 
 
-@router.patch("/{id}")
+@router.patch("/{id}", dependencies=[Once])
 def change_memory(memory: Memory, id: _Id, given: wire.MemoryChange) -> wire.MemoryOut:
     """Change an active memory; another content is a new version."""
     changed = memory.update(id, **given.model_dump())

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 
 from mnemon.entrypoints.http import wire
-from mnemon.entrypoints.http.callers import Admin, Engine, Memory, NamedOwner
+from mnemon.entrypoints.http.callers import Admin, Engine, Known, Memory, NamedOwner
 from mnemon.entrypoints.http.once import Once, OnceRoute
 
 router = APIRouter(prefix="/v1", tags=["owners"], route_class=OnceRoute)
@@ -21,11 +21,25 @@ def profile(memory: Memory, engine: Engine) -> wire.ProfilesOut:
     return wire.ProfilesOut(profile=memory.profile(), profiles=known)
 
 
-@router.put("/profile")
+@router.put("/profile", dependencies=[Once])
 def switch_profile(memory: Memory, given: wire.NewProfile) -> wire.SwitchedOut:
     """Let another profile hold from now on; say what that changes."""
     switched = memory.switch_profile(given.name, dry_run=given.dry_run)
     return wire.SwitchedOut.model_validate(switched)
+
+
+@router.get("/profile/kind")
+def kind_like(
+    memory: Memory, kind: Annotated[str, Query(description="Of `standard`.", examples=["fact"])]
+) -> wire.KindOut:
+    """Return what the owner's profile calls a kind of `standard`."""
+    return wire.KindOut(kind=memory.kind_like(kind))
+
+
+@router.get("/profiles")
+def profiles(_: Known, engine: Engine) -> list[wire.ProfileOut]:
+    """Return the profiles that an owner can have."""
+    return [wire.ProfileOut.model_validate(each) for each in engine.profiles()]
 
 
 @router.get("/base-memory")
@@ -38,7 +52,7 @@ def base_memory(
     return None if found is None else wire.BaseMemoryOut.model_validate(found)
 
 
-@router.put("/base-memory")
+@router.put("/base-memory", dependencies=[Once])
 def set_base_memory(memory: Memory, given: wire.NewBaseMemory) -> wire.BaseMemoryOut:
     """Let the base memory say this from now on; the version before is kept."""
     return wire.BaseMemoryOut.model_validate(memory.set_base_memory(given.content))
@@ -98,10 +112,16 @@ def owners(_: Admin, engine: Engine) -> wire.OwnersOut:
     return wire.OwnersOut(owners=engine.owners())
 
 
-@router.delete("/owner", status_code=204)
-def erase_owner(caller: Admin, engine: Engine, named: NamedOwner = None) -> None:
+@router.delete("/owner")
+def erase_owner(caller: Admin, engine: Engine, named: NamedOwner = None) -> wire.ErasedOut:
     """Remove everything of an owner for good, and the owner's key."""
-    engine.erase(caller.acting_for(named))
+    return wire.ErasedOut.model_validate(engine.erase(caller.acting_for(named)))
+
+
+@router.post("/owner/rotate-key")
+def rotate_key(caller: Admin, engine: Engine, named: NamedOwner = None) -> wire.KeyVersionOut:
+    """Encrypt everything of an owner with a new key, and destroy the one before."""
+    return wire.KeyVersionOut(version=engine.rotate_key(caller.acting_for(named)))
 
 
 @router.post("/owner/readmit", status_code=204)

@@ -39,7 +39,7 @@ def ingest(memory: Memory, given: wire.NewText) -> wire.IngestedOut:
     return wire.IngestedOut.model_validate(ingested)
 
 
-@router.post("/consolidate")
+@router.post("/consolidate", dependencies=[Once])
 def consolidate(
     caller: Known, engine: Engine, named: NamedOwner = None
 ) -> list[wire.ConsolidatedOut]:

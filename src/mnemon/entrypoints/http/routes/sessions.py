@@ -13,7 +13,7 @@ from mnemon.entrypoints.http.once import Once, OnceRoute
 
 router = APIRouter(prefix="/v1/sessions", tags=["sessions"], route_class=OnceRoute)
 
-_Id = Annotated[wire.Name, Path(description="The conversation's name.")]
+_Name = Annotated[wire.Name, Path(description="The conversation's name.")]
 
 
 @router.get("")
@@ -25,7 +25,7 @@ def list_sessions(memory: Memory) -> list[wire.SessionOut]:
 @router.get("/recent")
 def recent_messages(
     memory: Memory,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 20,
+    limit: Annotated[int, Query(ge=0, description="Over 1,000 is cut to 1,000.")] = 20,
     session: Annotated[wire.Name | None, Query(description="None: of all.")] = None,
 ) -> wire.MessagesOut:
     """Return the last messages, oldest first."""
@@ -33,36 +33,37 @@ def recent_messages(
     return wire.MessagesOut(messages=[wire.MessageOut.model_validate(each) for each in found])
 
 
-@router.get("/{id}/messages")
+@router.get("/{session:path}/messages")
 def list_messages(
     memory: Memory,
-    id: _Id,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    session: _Name,
+    limit: Annotated[int, Query(ge=0, le=1000)] = 100,
     after: Annotated[int, Query(ge=0, description="The sequence number before.")] = 0,
 ) -> wire.MessagesOut:
     """Return a conversation's messages, in order."""
-    found = memory.messages(id, limit=limit, after=after)
+    found = memory.messages(session, limit=limit, after=after)
     return wire.MessagesOut(messages=[wire.MessageOut.model_validate(each) for each in found])
 
 
-@router.post("/{id}/messages", status_code=201, dependencies=[Once])
-def log_messages(memory: Memory, id: _Id, given: wire.NewMessages) -> wire.LearnedOut:
+@router.post("/{session:path}/messages", status_code=201, dependencies=[Once])
+def log_messages(memory: Memory, session: _Name, given: wire.NewMessages) -> wire.LearnedOut:
     """Log messages of any number of speakers, in order: all of them, or none."""
     messages = [
-        Message(each.speaker, each.content, each.role, each.at, each.external_id)
+        Message(each.speaker, each.content, each.role, each.at, each.external_id, learn=each.learn)
         for each in given.messages
     ]
-    return wire.LearnedOut.model_validate(memory.log(messages, session=id))
+    return wire.LearnedOut.model_validate(memory.log(messages, session=session))
 
 
-@router.post("/{id}/end", status_code=204, dependencies=[Once])
-def end_session(memory: Memory, id: _Id) -> None:
+@router.post("/{session:path}/end", status_code=204, dependencies=[Once])
+def end_session(memory: Memory, session: _Name) -> None:
     """Mark a conversation as ended."""
-    memory.end_session(id)
+    memory.end_session(session)
 
 
-@router.post("/{id}/compress", dependencies=[Once])
-def compress(memory: Memory, id: _Id, given: wire.NewHistory) -> wire.CompressedOut:
+@router.post("/{session:path}/compress", dependencies=[Once])
+def compress(memory: Memory, session: _Name, given: wire.NewHistory) -> wire.CompressedOut:
     """Make a history shorter, where that is due; what goes is remembered."""
-    compressed = memory.compress(given.messages, session=id, context_window=given.context_window)
+    window = given.context_window
+    compressed = memory.compress(given.messages, session=session, context_window=window)
     return wire.CompressedOut.model_validate(compressed)

@@ -1,0 +1,120 @@
+"""The same tests through a service: what opens a store gets a client of a server that has it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import uvicorn
+
+from mnemon import Mnemon
+from mnemon.client.links import Link
+from mnemon.client.service import Service
+from mnemon.client.upkeep import ELSEWHERE
+from mnemon.engine import RemoteMnemon
+from mnemon.entrypoints.http.app import Serving, create_app
+from mnemon.entrypoints.http.callers import Caller
+from mnemon.ports.api_keys import KeyRole
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+    from starlette.types import Receive, Scope, Send
+
+_WAIT_S = 60.0
+_BODY_BYTES = 100_000_000
+"""Some tests bring in more than a service takes in one request by default."""
+
+
+class _Everybody:
+    """Takes everybody for an admin: who may what has tests of its own."""
+
+    def caller(self, secret: str | None, address: str) -> Caller:
+        assert secret is None
+        assert address
+        return Caller(KeyRole.ADMIN, None)
+
+
+class Apps:
+    """A server that has many services, each at a path of its own."""
+
+    def __init__(self) -> None:
+        """Serve none yet."""
+        self.of: dict[str, FastAPI] = {}
+        self._numbers = count()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Give a request to the service at its path."""
+        if scope["type"] != "http":
+            return
+        _, number, rest = scope["path"].split("/", 2)
+        await self.of[number](dict(scope, path=f"/{rest}", raw_path=None), receive, send)
+
+    def add(self, app: FastAPI) -> str:
+        """Serve an app; return where."""
+        number = str(next(self._numbers))
+        self.of[number] = app
+        return number
+
+
+class ServedMnemon(RemoteMnemon):
+    """A client; closing it closes what it is a client of.
+
+    What no service does for its clients is done where the store is.
+    """
+
+    def __init__(self, engine: Mnemon, service: Service, forget: Callable[[], None]) -> None:
+        super().__init__(Link(service))
+        self._engine = engine
+        self._parts = engine._parts  # a test may look inside
+        self._forget = forget
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ELSEWHERE:
+            return getattr(self._engine, name)
+        return super().__getattribute__(name)
+
+    def close(self) -> None:
+        super().close()
+        self._forget()
+        self._engine.close()
+
+
+@contextmanager
+def over_http() -> Iterator[None]:
+    """Let what `Mnemon.open` opens be reached through a server on loopback."""
+    apps = Apps()
+    server = uvicorn.Server(
+        uvicorn.Config(apps, port=0, log_config=None, access_log=False, lifespan="off")
+    )
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    open_engine = Mnemon.open
+
+    def open_(*args: Any, **options: Any) -> Mnemon:
+        engine = open_engine(*args, **options)
+        while not server.started:
+            assert thread.is_alive()
+        port = server.servers[0].sockets[0].getsockname()[1]
+        clock = engine._parts.services.inspecting._access.clock
+        app = create_app(engine, Serving(body_bytes=_BODY_BYTES), clock)
+        app.state.doorkeeper = _Everybody()
+        number = apps.add(app)
+        service = Service(f"http://127.0.0.1:{port}/{number}", "", _WAIT_S)
+        return ServedMnemon(engine, service, lambda: _forget(apps, number))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Mnemon, "open", staticmethod(open_))
+        try:
+            yield
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+def _forget(apps: Apps, number: str) -> None:
+    with suppress(KeyError):
+        del apps.of[number]
