@@ -65,7 +65,7 @@ class Proxied:
     def learned(self) -> None:
         """Wait until what was said is kept."""
         proxy: Proxy = self.app.state.proxy
-        assert proxy.afterwards.wait("alice", 10)
+        assert proxy.afterwards.wait("alice", 60)
 
     def failures(self) -> dict[tuple[str, str], float]:
         """Return how often the memory failed, by stage and kind."""

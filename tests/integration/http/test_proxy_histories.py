@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
 
 from mnemon import Mnemon
 from mnemon.adapters.chat.openai import OpenAIChat
@@ -98,20 +101,18 @@ def test_it_can_be_switched_off(model: ModelServer) -> None:
 
 
 def test_langchain_needs_no_change_but_the_address(service: Proxied, model: ModelServer) -> None:
-    chat_models = pytest.importorskip("langchain_openai")
-    messages = pytest.importorskip("langchain_core.messages")
-    chat = chat_models.ChatOpenAI(
-        model="scripted", base_url=f"{service.url}/v1", api_key="any", max_retries=0
+    chat = ChatOpenAI(
+        model="scripted", base_url=f"{service.url}/v1", api_key=SecretStr("any"), max_retries=0
     )
-    history = [messages.SystemMessage("Be brief."), messages.HumanMessage("I live in Oslo.")]
+    history: list[BaseMessage] = [SystemMessage("Be brief."), HumanMessage("I live in Oslo.")]
     reply = chat.invoke(history)
     assert reply.content == "Noted: I live in Oslo."
-    history += [reply, messages.HumanMessage("I have a cat.")]
-    pieces = [piece.content for piece in chat.stream(history)]
+    history += [reply, HumanMessage("I have a cat.")]
+    pieces = [str(piece.content) for piece in chat.stream(history)]
     assert "".join(pieces) == "Noted: I have a cat."
 
     tools = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]
-    chat.bind_tools(tools).invoke([messages.HumanMessage("Where do I live?")])
+    chat.bind_tools(tools).invoke([HumanMessage("Where do I live?")])
     assert model.asked[-1].body["tools"] == tools
     assert "Oslo" in model.asked[-1].system
     assert [text for _, text in service.log()][:4] == [
