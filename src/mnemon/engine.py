@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from mnemon.services.consolidation.staging import Consolidated
     from mnemon.services.inspect import ProfileInfo
     from mnemon.services.migrate import Migrated
+    from mnemon.services.probing import Probing
     from mnemon.services.purge import Erased
     from mnemon.services.reembed import Reembedded
     from mnemon.services.retain import Retained
@@ -224,6 +225,16 @@ class Mnemon(OwnerDoors):
             NotFound: There is none.
         """
         self._parts.services.api_keys.revoke(name)
+
+    @property
+    def probing(self) -> Probing:
+        """Looks whether the store and the embedder are there: for servers."""
+        return self._parts.services.probing
+
+    @property
+    def has_worker_died(self) -> bool:
+        """Whether the background was to work, and ended by itself: for servers."""
+        return self._parts.background.has_died
 
     @property
     def idempotency(self) -> Idempotency:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from mnemon.services.keys import KeyRotation
     from mnemon.services.learn import Learned, Learning
     from mnemon.services.maintain import Maintaining
+    from mnemon.services.probing import Probing
     from mnemon.services.purge import Purged, Purging
     from mnemon.services.recall import Recalling
     from mnemon.services.remember import Remembering
@@ -75,6 +76,7 @@ class Services:
     inspecting: Inspecting
     transferring: Transferring
     keys: KeyRotation
+    probing: Probing
     purging: Purging
     verifying: Verifying
     reviewing: Reviewing

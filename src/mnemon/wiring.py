@@ -24,6 +24,7 @@ from mnemon.services.inspect import Inspecting
 from mnemon.services.keys import KeyRotation
 from mnemon.services.learn import Learning
 from mnemon.services.maintain import Maintaining
+from mnemon.services.probing import Probing
 from mnemon.services.purge import Purging
 from mnemon.services.recall import Recalling
 from mnemon.services.remember import Remembering
@@ -135,6 +136,7 @@ def services(ground: Ground, settings: Settings) -> Services:
         inspecting=Inspecting(access),
         transferring=Transferring(access, indexer, settling),
         keys=KeyRotation(access.store, indexer),
+        probing=Probing(access, indexer),
         purging=Purging(access, indexer),
         verifying=Verifying(access, indexer),
         reviewing=Reviewing(access, indexer, changing),

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from mnemon.profiles.model import Profile
 
 _DIGEST_BYTES = 16
+_PROBE = "ready"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,16 @@ class Indexer:
         self._adopted = False
         self._lock = threading.Lock()
         self._recent = _Recent()
+
+    def probe(self) -> None:
+        """Embed a word, kept nowhere, and see that the store's vectors are of the same model.
+
+        Raises:
+            ServiceFailed: The embedder failed.
+            WrongEmbeddingModel: The store's vectors are of another.
+        """
+        embedded(self._embedder, [_PROBE], "query")
+        self._store.check_embedder()
 
     def entries(self, texts: Sequence[Text], owner_id: str) -> list[IndexEntry]:
         """Return the index entry of each text of an owner.

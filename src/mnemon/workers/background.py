@@ -36,12 +36,20 @@ class Background:
         self._poll_s = poll_s
         self._drain_s = drain_s
         self._lock = threading.Lock()
+        self._is_over = False
         self._stop = threading.Event()
         self._wake = threading.Event()
         self._told = False
         self._thread: threading.Thread | None = None
         self._passed = threading.Condition()
         self._begun = self._ended = 0
+
+    @property
+    def has_died(self) -> bool:
+        """Whether it has begun, and ended without being told to, or knowing that it must."""
+        with self._lock:
+            thread = self._thread
+        return thread is not None and not thread.is_alive() and not self._is_over
 
     def begin(self) -> None:
         """Look after a while what others have left, if no word comes before.
@@ -76,6 +84,7 @@ class Background:
 
     def close(self) -> None:
         """Stop: what a model was asked already is waited for, so long; the rest waits on."""
+        self._is_over = True
         self._stop.set()
         self._wake.set()
         with self._passed:
@@ -97,7 +106,8 @@ class Background:
             try:
                 self._run_due(self._stop.is_set)
             except StoreReadOnly:
-                return  # whoever can write does the work
+                self._is_over = True  # whoever can write does the work
+                return
             except MnemonError as error:
                 _log.warning("work in the background failed, and waits: %s", error)
             except Exception as error:  # noqa: BLE001 - a function of the caller's may raise anything

@@ -14,7 +14,7 @@ from mnemon.adapters.postgres.opening import (
     probe,
 )
 from mnemon.adapters.postgres.places import place_of, session
-from mnemon.adapters.postgres.schema import BOUND, SCHEMA, Making
+from mnemon.adapters.postgres.schema import BOUND, Making
 from mnemon.adapters.postgres.search import VectorTables
 from mnemon.adapters.postgres.vector_index import refuse_other_lengths, width_of
 from mnemon.adapters.sql.nearby import NearbySearch
@@ -133,7 +133,9 @@ class PostgresStore(BackingUp, SqlStore):
         """See the port."""
         with self._connections.reading() as connection:
             facts: dict[str, str] = dict(connection.rows("SELECT name, value FROM meta"))
-        return VectorFacts.among(facts).meta(SCHEMA, facts["cipher"], int(facts["analyser"]))
+        return VectorFacts.among(facts).meta(
+            int(facts["schema"]), facts["cipher"], int(facts["analyser"])
+        )
 
     def _hold_facts(self, connection: shared.Connection) -> None:
         connection.row(_LOCK_FACTS)

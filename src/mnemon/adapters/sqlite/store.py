@@ -14,7 +14,6 @@ from mnemon.adapters.sqlite.checking import FileChecking
 from mnemon.adapters.sqlite.connections import Connection, Connections
 from mnemon.adapters.sqlite.opening import connect
 from mnemon.adapters.sqlite.reading import ReadOnlyConnections
-from mnemon.adapters.sqlite.schema import MIGRATIONS
 from mnemon.adapters.sqlite.scrubbing import scrub
 
 if TYPE_CHECKING:
@@ -89,7 +88,8 @@ class SqliteStore(FileChecking, BackingUp, SqlStore):
         """See the port."""
         with self._connections.reading() as connection:
             values: dict[str, Any] = dict(connection.rows("SELECT name, value FROM meta"))
-        return VectorFacts.among(values).meta(len(MIGRATIONS), values["cipher"], values["analyser"])
+            (schema,) = connection.row("PRAGMA user_version") or (0,)
+        return VectorFacts.among(values).meta(schema, values["cipher"], values["analyser"])
 
     def _adopt(self, model: EmbeddingModel) -> None:
         if not isinstance(self._connections, ReadOnlyConnections):

@@ -26,6 +26,7 @@ from mnemon.entrypoints.http.proxying.relaying import (
     Proxy,
     Proxying,
 )
+from mnemon.entrypoints.http.readiness import Readiness, checks
 from mnemon.entrypoints.http.routes import (
     device,
     memories,
@@ -42,6 +43,7 @@ from mnemon.entrypoints.mcp import over_http as mcp
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
 
     from mnemon.engine import Mnemon
     from mnemon.entrypoints.http.proxying.upstreams import Upstream
@@ -99,6 +101,8 @@ class Serving:
         requests_a_minute: Of each caller; 0: as many as they like.
         wrong_keys_a_minute: Of one address, before it has to wait.
         drain_s: For how long to wait at the end for what is being learned.
+        folder: Where the store's file is; None: it is in no file.
+        read_only: Whether the service is ready where the store can't be written.
         works: Whether scheduled jobs are done by the service, beside what it is asked.
         begun: Called when callers are answered.
         upstream: The chat service that is asked for clients; None: there is none.
@@ -114,6 +118,8 @@ class Serving:
     requests_a_minute: int = 0
     wrong_keys_a_minute: int = 20
     drain_s: float = 10.0
+    folder: Path | None = None
+    read_only: bool = False
     works: bool = False
     begun: Callable[[], None] = lambda: None
     upstream: Upstream | None = None
@@ -136,6 +142,11 @@ def create_app(
     async def living(app: FastAPI) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = serving.threads
         async with AsyncExitStack() as open_:
+            looked_at = checks(
+                engine, app.state.jobs, folder=serving.folder, may_be_read_only=serving.read_only
+            )
+            app.state.readiness = Readiness(looked_at)
+            open_.callback(app.state.readiness.close)
             await open_.enter_async_context(agents.running())
             if app.state.proxy is not None:
                 await open_.enter_async_context(app.state.proxy.running(engine, serving.drain_s))
@@ -185,6 +196,7 @@ def create_app(
         serving.body_bytes,
         serving.at_once,
         uploads=frozenset({device.AUDIO}),
+        probes=frozenset({operations.ALIVE, operations.READY}),
     )
     app.add_middleware(Guard, limits=limits, metrics=app.state.metrics)
     return app

@@ -43,6 +43,8 @@ class Limits:
         body_bytes: How long a body may be.
         at_once: How many requests may be under way; what comes beyond is refused at once.
         uploads: Paths that take a form with a file.
+        probes: Paths by which it is looked whether the server is well: by its address, and when it
+            has much to do.
     """
 
     hosts: frozenset[str]
@@ -50,6 +52,7 @@ class Limits:
     body_bytes: int
     at_once: int
     uploads: frozenset[str] = frozenset()
+    probes: frozenset[str] = frozenset()
 
 
 class Guard:
@@ -121,21 +124,33 @@ class Guard:
 
     def _problem(self, scope: Scope, headers: Headers) -> Problem | None:
         """Return why a request may not pass; None: it may."""
-        return self._stranger(headers) or self._too_much(headers) or self._no_json(scope, headers)
+        is_probe = scope["path"] in self._limits.probes
+        return (
+            (None if is_probe else self._unknown_name(headers) or self._overload())
+            or self._stranger(headers)
+            or self._too_long(headers)
+            or self._no_json(scope, headers)
+        )
+
+    def _unknown_name(self, headers: Headers) -> Problem | None:
+        hosts = self._limits.hosts
+        if "*" not in hosts and _host(headers.get("host", "")) not in hosts:
+            return Problem(421, "the server is not known by that name: see `hosts`")
+        return None
+
+    def _overload(self) -> Problem | None:
+        if self._under_way > self._limits.at_once:
+            return Problem(503, "too many requests are under way", {"Retry-After": "1"})
+        return None
 
     def _stranger(self, headers: Headers) -> Problem | None:
-        limits = self._limits
-        if "*" not in limits.hosts and _host(headers.get("host", "")) not in limits.hosts:
-            return Problem(421, "the server is not known by that name: see `hosts`")
         origin = headers.get("origin")
-        if origin is not None and origin not in limits.origins:
+        if origin is not None and origin not in self._limits.origins:
             return Problem(403, "pages of that origin may not call the server: see `origins`")
         return None
 
-    def _too_much(self, headers: Headers) -> Problem | None:
+    def _too_long(self, headers: Headers) -> Problem | None:
         limits = self._limits
-        if self._under_way > limits.at_once:
-            return Problem(503, "too many requests are under way", {"Retry-After": "1"})
         length = headers.get("content-length", "0")
         if not length.isdecimal():
             return Problem(400, "Content-Length is no number")

@@ -16,10 +16,12 @@ from mnemon.entrypoints.http import answering
 from mnemon.entrypoints.http.app import Serving, create_app
 from mnemon.entrypoints.http.proxying.configured import configured, proxying
 from mnemon.errors import InvalidConfiguration
+from mnemon.stores import IN_MEMORY, is_postgres, store_path
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable
+    from pathlib import Path
 
     from mnemon.config import Loaded
     from mnemon.config.sections import Serve
@@ -93,6 +95,11 @@ def _several(text: str) -> frozenset[str]:
     return frozenset(part.strip() for part in text.split(",") if part.strip())
 
 
+def _folder(store: str) -> Path | None:
+    """Return where a store's file is; None: it is in none."""
+    return None if store == IN_MEMORY or is_postgres(store) else store_path(store).parent
+
+
 class JsonLines(logging.Formatter):
     """Writes a line of JSON for each record: what happened, never what was said."""
 
@@ -145,6 +152,8 @@ def serve(
         serving(plan.serve, engine, plan.owner),
         upstream=configured(settings.chat, os.environ),
         proxying=proxying(settings),
+        folder=_folder(settings.store),
+        read_only=plan.serve.read_only,
         works=settings.worker,
         begun=begun,
     )

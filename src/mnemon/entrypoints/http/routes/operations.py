@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
-from mnemon.entrypoints.http.callers import Admin, Engine
+from mnemon.entrypoints.http.callers import Admin
+from mnemon.entrypoints.http.problems import Problem, Wrong
+
+if TYPE_CHECKING:
+    from mnemon.entrypoints.http.readiness import Readiness
 
 router = APIRouter(tags=["operations"])
+
+ALIVE, READY = "/healthz", "/readyz"
 
 
 class Well(BaseModel):
@@ -19,17 +25,34 @@ class Well(BaseModel):
     status: Literal["ok"] = "ok"
 
 
-@router.get("/healthz")
+class Ready(Well):
+    """The server can do what it is there for."""
+
+    checks: dict[str, str] = Field(
+        description="How each thing is that was looked at.",
+        examples=[{"read": "ok", "write": "ok", "embedder": "ok", "worker": "ok"}],
+    )
+
+
+@router.get(ALIVE)
 async def healthz() -> Well:
     """Say that the process answers."""
     return Well()
 
 
-@router.get("/readyz")
-def readyz(engine: Engine) -> Well:
-    """Say that the store can be read; a problem where it can't."""
-    engine.api_keys()
-    return Well()
+@router.get(READY)
+async def readyz(request: Request) -> Ready:
+    """Say that the store can be read and written, the embedder answers, and the worker works.
+
+    A problem names what is not so in `errors`: "failed", "slow", or "read-only".
+    """
+    readiness: Readiness = request.app.state.readiness
+    states = await readiness.states()
+    unwell = readiness.unwell(states)
+    if unwell:
+        wrong = [Wrong(field=name, problem=states[name]) for name in unwell]
+        raise Problem(503, f"not ready: {', '.join(unwell)}", {"Retry-After": "1"}, wrong)
+    return Ready(checks=dict(states))
 
 
 @router.get("/metrics", response_class=Response)
