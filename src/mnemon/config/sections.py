@@ -270,6 +270,11 @@ class Proxy:
     compress: bool = scalar(
         True, "whether a history that outgrows half of the context window is made shorter"
     )
+    durable: bool = scalar(
+        True,
+        "whether a reply ends only when it is kept, `memory_timeout_ms` later at the latest: then a"
+        " process that is killed loses nothing that was answered",
+    )
     models: str = scalar(
         "", "the only models that may be asked for, with commas", default="any that the service has"
     )

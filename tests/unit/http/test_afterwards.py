@@ -25,19 +25,21 @@ def afterwards(failed: list[BaseException]) -> Iterator[Afterwards]:
 
 def test_what_is_noted_is_waited_for_and_done_once_it_is_begun(afterwards: Afterwards) -> None:
     done: list[int] = []
-    begin = afterwards.put("alice", lambda: done.append(1))
+    noted = afterwards.put("alice", lambda: done.append(1))
     assert not afterwards.wait("alice", 0)
     assert done == []
-    begin()
+    assert not noted.tried.done()
+    noted.begin()
     assert afterwards.wait("alice", 10)
     assert done == [1]
+    assert noted.tried.done()
 
 
 def test_an_owners_are_done_in_their_order(afterwards: Afterwards) -> None:
     done: list[int] = []
-    begins = [afterwards.put("alice", lambda n=n: done.append(n)) for n in range(50)]  # type: ignore[misc] # mypy reads no defaults of lambdas
-    for begin in reversed(begins):
-        begin()
+    every = [afterwards.put("alice", lambda n=n: done.append(n)) for n in range(50)]  # type: ignore[misc] # mypy reads no defaults of lambdas
+    for noted in reversed(every):
+        noted.begin()
     assert afterwards.drain(10)
     assert done == list(range(50))
 
@@ -48,8 +50,8 @@ def test_one_owner_does_not_wait_for_another(afterwards: Afterwards) -> None:
     def wait() -> None:
         going.wait(10)
 
-    afterwards.put("alice", wait)()
-    afterwards.put("bob", lambda: None)()
+    afterwards.put("alice", wait).begin()
+    afterwards.put("bob", lambda: None).begin()
     assert afterwards.wait("bob", 10)
     assert not afterwards.wait("alice", 0)
     going.set()
@@ -63,6 +65,21 @@ def test_the_end_waits_for_what_was_noted_too(afterwards: Afterwards) -> None:
     assert done == [1]
 
 
+def test_nobody_waits_while_it_is_tried_again(failed: list[BaseException]) -> None:
+    afterwards = Afterwards(failed.append, waits_s=(60.0,))
+
+    def job() -> None:
+        raise StoreUnavailable("locked")
+
+    noted = afterwards.put("alice", job)
+    noted.begin()
+    noted.tried.result(10)
+    assert failed == []
+    assert afterwards.drain(10)
+    assert len(failed) == 1
+    afterwards.close()
+
+
 def test_what_may_pass_is_tried_again(afterwards: Afterwards, failed: list[BaseException]) -> None:
     tries: list[int] = []
 
@@ -71,7 +88,7 @@ def test_what_may_pass_is_tried_again(afterwards: Afterwards, failed: list[BaseE
         if len(tries) < 3:
             raise StoreUnavailable("locked")
 
-    afterwards.put("alice", job)()
+    afterwards.put("alice", job).begin()
     assert afterwards.wait("alice", 10)
     assert (len(tries), failed) == (3, [])
 
@@ -91,7 +108,7 @@ def test_what_does_not_is_told_and_the_next_is_done(
         raise error
 
     afterwards.put("alice", job)
-    afterwards.put("alice", lambda: done.append(1))()
+    afterwards.put("alice", lambda: done.append(1)).begin()
     assert afterwards.wait("alice", 10)
     assert (failed, len(tried), done) == ([error], tries, [1])
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
@@ -15,6 +16,19 @@ Job = Callable[[], None]
 
 WAITS_S: Final = (0.5, 2.0, 8.0)
 """After how many seconds what failed is tried again, where it may pass: guesses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """Something that is to be done.
+
+    Attributes:
+        begin: Begins it; again does no harm.
+        tried: Is done when it was tried once: what failed is tried again without anybody waiting.
+    """
+
+    begin: Callable[[], None] = lambda: None
+    tried: Future[None] = field(default_factory=Future)
 
 
 class Afterwards:
@@ -39,14 +53,14 @@ class Afterwards:
         self._failed = failed
         self._waits_s = waits_s
         self._most = most
-        self._waiting: dict[str, deque[Job]] = {}
+        self._waiting: dict[str, deque[tuple[Job, Future[None]]]] = {}
         self._busy: set[str] = set()
         self._changed = threading.Condition()
         self._ending = threading.Event()
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="mnemon-afterwards")
 
-    def put(self, owner_id: str, job: Job) -> Callable[[], None]:
-        """Note what is to be done for an owner; return what begins it.
+    def put(self, owner_id: str, job: Job) -> Noted:
+        """Note what is to be done for an owner.
 
         From now on it is waited for. It is done after what was noted before; with that, it may
         begin by itself.
@@ -54,9 +68,10 @@ class Afterwards:
         with self._changed:
             if sum(map(len, self._waiting.values())) >= self._most:
                 self._failed(StoreUnavailable("too much waits to be learned"))
-                return _nothing
-            self._waiting.setdefault(owner_id, deque()).append(job)
-        return partial(self._begin, owner_id)
+                return nothing()
+            noted = Noted(partial(self._begin, owner_id))
+            self._waiting.setdefault(owner_id, deque()).append((job, noted.tried))
+        return noted
 
     def wait(self, owner_id: str, timeout_s: float) -> bool:
         """Wait until nothing of an owner's is left to do, at most so long; return whether."""
@@ -97,27 +112,35 @@ class Afterwards:
                     self._busy.discard(owner_id)
                     self._changed.notify_all()
                     return
-            self._do(jobs[0])
+            self._do(*jobs[0])
             with self._changed:
                 if jobs:
                     jobs.popleft()
 
-    def _do(self, job: Job) -> None:
+    def _do(self, job: Job, tried: Future[None]) -> None:
         for wait_s in (*self._waits_s, None):
-            try:
-                job()
-            except (ServiceFailed, StoreUnavailable) as error:
-                may_pass = not isinstance(error, ServiceFailed) or error.retryable
-                if wait_s is None or not may_pass:
-                    self._failed(error)
-                    return
-                self._ending.wait(wait_s)
-            except Exception as error:  # noqa: BLE001 - the loop goes on, whatever one of them does
-                self._failed(error)
+            is_over = self._try(job, is_last=wait_s is None)
+            if not tried.done():
+                tried.set_result(None)
+            if is_over:
                 return
-            else:
-                return
+            self._ending.wait(wait_s)
+
+    def _try(self, job: Job, *, is_last: bool) -> bool:
+        """Do something; return whether it is over: done, or given up."""
+        try:
+            job()
+        except (ServiceFailed, StoreUnavailable) as error:
+            if not is_last and (not isinstance(error, ServiceFailed) or error.retryable):
+                return False
+            self._failed(error)
+        except Exception as error:  # noqa: BLE001 - the loop goes on, whatever one of them does
+            self._failed(error)
+        return True
 
 
-def _nothing() -> None:
-    pass
+def nothing() -> Noted:
+    """Return that nothing is to be done."""
+    noted = Noted()
+    noted.tried.set_result(None)
+    return noted

@@ -54,4 +54,5 @@ def proxying(settings: Settings) -> Proxying:
         window=settings.chat.context_window,
         models=tuple(filter(None, (part.strip() for part in own.models.split(",")))),
         is_on=settings.enabled,
+        durable=own.durable,
     )

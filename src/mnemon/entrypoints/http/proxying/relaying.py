@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,7 +19,7 @@ import anyio.to_thread
 from starlette.responses import Response, StreamingResponse
 
 from mnemon.entrypoints.http.problems import Problem
-from mnemon.entrypoints.http.proxying.afterwards import Afterwards
+from mnemon.entrypoints.http.proxying.afterwards import Afterwards, Noted, nothing
 from mnemon.entrypoints.http.proxying.asking import told
 from mnemon.entrypoints.http.proxying.hearing import Heard, Hearing, heard
 from mnemon.entrypoints.http.proxying.remembering import (
@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     from mnemon.entrypoints.http.proxying.upstreams import Upstream
 
 T = TypeVar("T")
+
+Keeping = Callable[[Noted], Awaitable[None]]
+"""Waits until what was noted is kept, where it is to be waited for."""
 
 SESSION_HEADER: Final = "X-Mnemon-Session"
 SWITCH_HEADER: Final = "X-Mnemon-Memory"
@@ -82,6 +85,7 @@ class Proxying:
         window: What the model has room for, in tokens.
         models: The only models that may be asked for; none: any.
         is_on: Whether anything is remembered at all.
+        durable: Whether a reply ends only when it is kept, if that does not take too long.
         threads: How many memories are looked into at once.
     """
 
@@ -91,6 +95,7 @@ class Proxying:
     window: int = 8_192
     models: tuple[str, ...] = ()
     is_on: bool = True
+    durable: bool = True
     threads: int = 8
 
 
@@ -136,9 +141,10 @@ class Proxy:
             headers = {**answer.headers, **_headers(talk, asked)}
             after = partial(self._after, talk, asked.ask) if answer.status == _OK else None
             if answer.pieces is None:
-                return Whole(answer, headers, after(heard(answer.body)) if after else _nothing)
+                noted = after(heard(answer.body)) if after else nothing()
+                return Whole(answer, headers, noted, self._kept)
             first = await anext(answer.pieces, b"")
-            return Relay(first, answer, headers, open_.pop_all(), after)
+            return Relay(first, answer, headers, open_.pop_all(), after, self._kept)
         raise AssertionError  # pragma: no cover - the context lets every error through
 
     async def models(self) -> Response:
@@ -243,15 +249,22 @@ class Proxy:
             self._fail(stage, error)
         return None
 
-    def _after(self, talk: Talk, ask: Ask, said: Heard) -> Callable[[], None]:
-        """Note what was said; return what begins to keep it, and to learn from it."""
+    async def _kept(self, noted: Noted) -> None:
+        """Begin to keep what was said, and wait for it, where replies do; not for longer."""
+        if self._how.durable:
+            noted.begin()
+            tried = asyncio.wrap_future(noted.tried)
+            await asyncio.wait([tried], timeout=self._how.memory_timeout_s)
+
+    def _after(self, talk: Talk, ask: Ask, said: Heard) -> Noted:
+        """Note what was said, to be kept and learned from."""
         name = (talk.memory.owner_id, talk.session)
         if talk.switch is not Switch.ON:
             self._passed_by[name] = None
             self._passed_by.move_to_end(name)
             if len(self._passed_by) > _PASSED_BY:
                 self._passed_by.popitem(last=False)
-            return _nothing
+            return nothing()
         if not ask.wants_one:
             said = Heard(is_whole=True)
         is_begun = name in self._passed_by
@@ -269,21 +282,23 @@ class Proxy:
 
 
 class Whole(Response):
-    """A reply in one piece; something is begun once it was sent, whatever became of the client."""
+    """A reply in one piece; what is noted is begun at the latest once it was sent, or failed to."""
 
     def __init__(
-        self, answer: Answer, headers: Mapping[str, str], begin: Callable[[], None]
+        self, answer: Answer, headers: Mapping[str, str], noted: Noted, kept: Keeping
     ) -> None:
-        """Send this, then begin that."""
+        """Send this, when that was kept."""
         super().__init__(answer.body, answer.status, dict(headers))
-        self._begin = begin
+        self._noted = noted
+        self._kept = kept
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it."""
         try:
+            await self._kept(self._noted)
             await super().__call__(scope, receive, send)
         finally:
-            self._begin()
+            self._noted.begin()
 
 
 class Relay(StreamingResponse):
@@ -299,16 +314,18 @@ class Relay(StreamingResponse):
         answer: Answer,
         headers: Mapping[str, str],
         open_: AsyncExitStack,
-        after: Callable[[Heard], Callable[[], None]] | None,
+        after: Callable[[Heard], Noted] | None,
+        kept: Keeping,
     ) -> None:
         """Send these pieces, close the rest, and do something with what was said.
 
-        It is noted before its end is sent, so that who asks again waits for it, and begun after.
+        It is noted, and mostly kept, before its end is sent, so that who asks again waits for it.
         """
         self._hearing = Hearing()
         self._open = open_
         self._after = after
-        self._begin: Callable[[], None] = _nothing
+        self._kept = kept
+        self._noted = nothing()
         super().__init__(self._heard(first, answer), answer.status, dict(headers))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -317,7 +334,7 @@ class Relay(StreamingResponse):
             await super().__call__(scope, receive, send)
         finally:
             self._note()
-            self._begin()
+            self._noted.begin()
             with anyio.CancelScope(shield=True):
                 await self._open.aclose()
 
@@ -331,29 +348,31 @@ class Relay(StreamingResponse):
         except ServiceFailed as error:
             _log.warning("a reply broke off: %s", error)
             return
-        self._note()
+        await self._end()
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _heard(self, first: bytes, answer: Answer) -> AsyncIterator[bytes]:
-        yield self._hear(first)
+        yield await self._hear(first)
         if answer.pieces is not None:
             async for piece in answer.pieces:
-                yield self._hear(piece)
+                yield await self._hear(piece)
 
-    def _hear(self, piece: bytes) -> bytes:
+    async def _hear(self, piece: bytes) -> bytes:
         self._hearing.hear(piece)
         if self._hearing.is_done:
-            self._note()
+            await self._end()
         return piece
 
-    def _note(self) -> None:
+    async def _end(self) -> None:
+        if self._note():
+            await self._kept(self._noted)
+
+    def _note(self) -> bool:
+        """Note what was said; return whether that was not done yet."""
         after, self._after = self._after, None
         if after is not None:
-            self._begin = after(self._hearing.reply())
-
-
-def _nothing() -> None:
-    pass
+            self._noted = after(self._hearing.reply())
+        return after is not None
 
 
 def _headers(talk: Talk, asked: Asked) -> dict[str, str]:
