@@ -13,7 +13,7 @@ from mnemon.config.settings import Settings
 from mnemon.config.thresholds import fitted
 
 PAGES = Path(__file__).parents[2] / "docs" / "profiles"
-PROFILES = profiles(Settings())
+PROFILES = ProfileBook(profiles(Settings()))
 EMBEDDER = "all-MiniLM-L6-v2"
 
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemon.config import Loaded, Settings, load
+from mnemon.config.book import ProfileBook
 from mnemon.config.fields import parsed
 from mnemon.config.loading import ALL, BUILT_IN
 from mnemon.config.profiles import profiles
@@ -350,7 +351,7 @@ def test_credentials_are_not_shown(shown: str, expected: str) -> None:
 
 
 def test_the_profiles_of_an_empty_configuration_are_those_of_their_own_numbers() -> None:
-    made = profiles(Settings())
+    made = ProfileBook(profiles(Settings()))
     own = (standard(), companion(), facts(), chunks(), tiers(), timeline())
     assert made == {profile.name: profile for profile in own}
     assert tuple(made) == BUILT_IN
@@ -382,7 +383,7 @@ def test_a_profiles_numbers_can_be_set() -> None:
     [memory.timeline]
     timeline_retention_days = 30
     """)
-    made = profiles(load(file).settings)
+    made = ProfileBook(profiles(load(file).settings))
     own = CompanionNumbers(
         rag_threshold=0.4,
         merge_threshold=0.8,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mnemon.config.profiles import profiles
@@ -12,6 +13,7 @@ from mnemon.errors import InvalidConfiguration
 from mnemon.profiles.model import Profile
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from importlib.metadata import EntryPoint
 
     from mnemon.config.loading import Loaded
@@ -22,11 +24,15 @@ one."""
 
 
 class ProfileBook(Mapping[str, Profile]):
-    """Profiles by name. Installed packages are asked only for names that nobody else has."""
+    """Profiles by name, each made at first need.
 
-    def __init__(self, known: Mapping[str, Profile]) -> None:
-        """Begin with these."""
+    Installed packages are asked only for names that nobody else has.
+    """
+
+    def __init__(self, known: Mapping[str, Callable[[], Profile]]) -> None:
+        """Begin with what makes these."""
         self._known = dict(known)
+        self._made: dict[str, Profile] = {}
         self._is_complete = False
 
     @classmethod
@@ -39,8 +45,8 @@ class ProfileBook(Mapping[str, Profile]):
         known = profiles(fitted(loaded, embedder).settings)
         for name, own in loaded.own_profiles.items():
             base = profiles(fitted(own.loaded, embedder).settings)[own.base]
-            known[name] = replace(base, name=name, told=f"{own.base}, with numbers of its own")
-        return cls({**known, **{each.name: each for each in more}})
+            known[name] = partial(_renamed, base, name, f"{own.base}, with numbers of its own")
+        return cls({**known, **{each.name: partial(_given, each) for each in more}})
 
     def __getitem__(self, name: str) -> Profile:
         """Return the profile of that name.
@@ -51,7 +57,15 @@ class ProfileBook(Mapping[str, Profile]):
         """
         if name not in self._known:
             self._complete()
-        return self._known[name]
+        if name not in self._made:  # two threads may both make it: what they make is equal
+            self._made[name] = self._known[name]()
+        return self._made[name]
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether there is one of that name, without making it."""
+        if name not in self._known:
+            self._complete()
+        return name in self._known
 
     def __iter__(self) -> Iterator[str]:
         """Go through the names."""
@@ -68,12 +82,24 @@ class ProfileBook(Mapping[str, Profile]):
             from importlib.metadata import entry_points  # slow to import, and seldom needed
 
             found = {entry.name: entry for entry in entry_points(group=GROUP)}
-            new = {name: _made(entry) for name, entry in found.items() if name not in self._known}
+            new = {
+                name: partial(_given, _loaded(entry))
+                for name, entry in found.items()
+                if name not in self._known
+            }
             self._known |= new
             self._is_complete = True
 
 
-def _made(entry: EntryPoint) -> Profile:
+def _renamed(make: Callable[[], Profile], name: str, told: str) -> Profile:
+    return replace(make(), name=name, told=told)
+
+
+def _given(profile: Profile) -> Profile:
+    return profile
+
+
+def _loaded(entry: EntryPoint) -> Profile:
     """Return what an entry point stands for.
 
     Raises:

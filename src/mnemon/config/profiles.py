@@ -1,56 +1,50 @@
-"""The profiles, with the numbers of the configuration."""
+"""The profiles, with the numbers of the configuration.
+
+What a profile consists of is imported when it is made: most stores use one, and all six take as
+long to import as numpy does.
+"""
 
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mnemon.errors import InvalidConfiguration
 from mnemon.policies.forgetting import Fading
-from mnemon.policies.triggers import Cascade, Consolidating
-from mnemon.profiles.chunks import ChunksNumbers, chunks
-from mnemon.profiles.companion import KINDS, CompanionNumbers, companion
-from mnemon.profiles.facts import LASTING, FactsNumbers, facts
-from mnemon.profiles.standard import HEADINGS, standard
-from mnemon.profiles.tiers import tiers
-from mnemon.profiles.timeline import timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from mnemon.config.settings import Fades, Settings
     from mnemon.profiles.model import Profile
 
 
-def profiles(settings: Settings) -> dict[str, Profile]:
-    """Return all profiles by name.
+def profiles(settings: Settings) -> dict[str, Callable[[], Profile]]:
+    """Return what makes each profile, by name.
 
     Raises:
         InvalidConfiguration: Two numbers contradict each other.
     """
+    chunks = settings.chunks
+    if chunks.min_chunk_tokens > chunks.max_chunk_tokens:
+        raise InvalidConfiguration("chunks.min_chunk_tokens", "is over chunks.max_chunk_tokens")
+    made = {
+        "standard": _standard,
+        "companion": _companion,
+        "facts": _facts,
+        "chunks": _chunks,
+        "tiers": _tiers,
+        "timeline": _timeline,
+    }
+    return {name: partial(make, settings) for name, make in made.items()}
+
+
+def _standard(settings: Settings) -> Profile:
+    from mnemon.profiles.standard import HEADINGS, standard
+
     own = settings.standard
-    made = (
-        standard(own.decay_factor, _fadings(own, HEADINGS)),
-        companion(_companion_numbers(settings)),
-        facts(_facts_numbers(settings)),
-        chunks(_chunks_numbers(settings)),
-        tiers(
-            settings.tiers.retrieval_top_k,
-            settings.tiers.retrieval_min_similarity,
-            settings.tiers.duplicate_distance_threshold,
-            Cascade(settings.tiers.short_term_threshold, settings.tiers.short_term_keep),
-            Cascade(settings.tiers.long_term_threshold, settings.tiers.long_term_keep),
-        ),
-        timeline(
-            settings.timeline.recall_limit,
-            settings.timeline.timeline_retention_days,
-            Consolidating(
-                turns=settings.timeline.consolidation_turn_threshold,
-                idle_minutes=settings.timeline.idle_consolidation_minutes,
-            ),
-        ),
-    )
-    return {profile.name: profile for profile in made}
+    return standard(own.decay_factor, _fadings(own, HEADINGS))
 
 
 def _fadings(section: Fades, kinds: Iterable[str]) -> dict[str, Fading]:
@@ -59,9 +53,11 @@ def _fadings(section: Fades, kinds: Iterable[str]) -> dict[str, Fading]:
     }
 
 
-def _companion_numbers(settings: Settings) -> CompanionNumbers:
+def _companion(settings: Settings) -> Profile:
+    from mnemon.profiles.companion import KINDS, CompanionNumbers, companion
+
     own = settings.companion
-    return CompanionNumbers(
+    numbers = CompanionNumbers(
         rag_threshold=settings.rag_threshold,
         merge_threshold=settings.merge_threshold,
         min_importance=settings.min_importance,
@@ -73,11 +69,14 @@ def _companion_numbers(settings: Settings) -> CompanionNumbers:
         freshness_weight=own.freshness_weight,
         fadings=_fadings(own, KINDS),
     )
+    return companion(numbers)
 
 
-def _facts_numbers(settings: Settings) -> FactsNumbers:
+def _facts(settings: Settings) -> Profile:
+    from mnemon.profiles.facts import LASTING, FactsNumbers, facts
+
     own = settings.facts
-    return FactsNumbers(
+    numbers = FactsNumbers(
         auto_merge_threshold=own.auto_merge_threshold,
         arbitration_threshold=own.arbitration_threshold,
         max_per_user=own.max_per_user,
@@ -88,13 +87,14 @@ def _facts_numbers(settings: Settings) -> FactsNumbers:
         decay_weight=own.decay_weight,
         lasting={kind: timedelta(days=own.ttl_days(kind)) for kind in LASTING},
     )
+    return facts(numbers)
 
 
-def _chunks_numbers(settings: Settings) -> ChunksNumbers:
+def _chunks(settings: Settings) -> Profile:
+    from mnemon.profiles.chunks import ChunksNumbers, chunks
+
     own = settings.chunks
-    if own.min_chunk_tokens > own.max_chunk_tokens:
-        raise InvalidConfiguration("chunks.min_chunk_tokens", "is over chunks.max_chunk_tokens")
-    return ChunksNumbers(
+    numbers = ChunksNumbers(
         top_k=settings.rag_limit,
         max_chunk_tokens=own.max_chunk_tokens,
         min_chunk_tokens=own.min_chunk_tokens,
@@ -106,3 +106,29 @@ def _chunks_numbers(settings: Settings) -> ChunksNumbers:
         compression_threshold=own.compression_threshold,
         sessions_to_compress=own.sessions_to_compress,
     )
+    return chunks(numbers)
+
+
+def _tiers(settings: Settings) -> Profile:
+    from mnemon.policies.triggers import Cascade
+    from mnemon.profiles.tiers import tiers
+
+    own = settings.tiers
+    return tiers(
+        own.retrieval_top_k,
+        own.retrieval_min_similarity,
+        own.duplicate_distance_threshold,
+        Cascade(own.short_term_threshold, own.short_term_keep),
+        Cascade(own.long_term_threshold, own.long_term_keep),
+    )
+
+
+def _timeline(settings: Settings) -> Profile:
+    from mnemon.policies.triggers import Consolidating
+    from mnemon.profiles.timeline import timeline
+
+    own = settings.timeline
+    consolidating = Consolidating(
+        turns=own.consolidation_turn_threshold, idle_minutes=own.idle_consolidation_minutes
+    )
+    return timeline(own.recall_limit, own.timeline_retention_days, consolidating)
