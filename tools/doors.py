@@ -85,10 +85,11 @@ def imports(used: set[str]) -> tuple[list[str], list[str]]:
             if isinstance(node, ast.ImportFrom) and node.module not in ("__future__", "typing"):
                 for each in node.names:
                     if (each.asname or each.name) in used:
-                        typing.add(f"    from {node.module} import {each.name}")
+                        line = f"from {node.module} import {each.name}"
+                        (plain if each.name.isupper() else typing).add(line)
             if isinstance(node, ast.Assign) and _constant(node) in used:
                 plain.add(f"from {module} import {_constant(node)}")
-    return sorted(plain), sorted(typing)
+    return sorted(plain), [f"    {line}" for line in sorted(typing)]
 
 
 def _constant(node: ast.Assign) -> str:

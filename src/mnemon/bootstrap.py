@@ -23,7 +23,7 @@ from mnemon.services.access import Access
 from mnemon.services.asking import AskedArbitrator, NoModel
 from mnemon.services.indexing import Indexer
 from mnemon.services.touches import Touches
-from mnemon.wiring import Ground, prices, services
+from mnemon.wiring import Ground, Services, prices
 from mnemon.workers.background import Background
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from mnemon.adapters.chat.metered import MeteredChats
     from mnemon.adapters.chat.steady import SteadyChat
-    from mnemon.owner import Services
     from mnemon.policies.merging import Verdict
     from mnemon.ports.arbitrator import Arbitrator
     from mnemon.ports.chat import ChatModel
@@ -118,7 +117,7 @@ def assemble(  # noqa: PLR0913 - what `Mnemon.open` takes
             arbitrators=_arbitrators(_arbitrator(arbitrator, settings), models, settings),
             awaits=_awaits(model, background, works=works),
         )
-        made = services(ground, settings)
+        made = Services(ground, settings)
     except BaseException:
         store.close()
         raise

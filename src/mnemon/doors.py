@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from mnemon.owner import DEFAULT_SESSION, TOKEN_BUDGET, WORKING_MEMORY
+from mnemon.domain.recall import TOKEN_BUDGET
+from mnemon.owner import DEFAULT_SESSION, WORKING_MEMORY
 from mnemon.shorthands import PAGE
 
 if TYPE_CHECKING:

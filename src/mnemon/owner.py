@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mnemon.domain.messages import Message, Role
+from mnemon.domain.recall import CONTEXT_TOP_K, TOKEN_BUDGET
 from mnemon.services.screening import screened_name
 from mnemon.shorthands import Shorthands
 
@@ -22,65 +22,20 @@ if TYPE_CHECKING:
     from mnemon.domain.work import Backlog
     from mnemon.exchange.jsonl import Remembered
     from mnemon.exchange.records import Record
-    from mnemon.services.api_keys import ApiKeyKeeping
-    from mnemon.services.base_memory import BaseMemoryKeeping
-    from mnemon.services.change import Changing, Forgotten
-    from mnemon.services.compressing import Compressed, Compressing
-    from mnemon.services.consolidation.running import Consolidating
-    from mnemon.services.context import Context, Contexts
-    from mnemon.services.ingest import Ingesting
-    from mnemon.services.inspect import Inspecting
-    from mnemon.services.keys import KeyRotation
-    from mnemon.services.learn import Learned, Learning
-    from mnemon.services.maintain import Maintaining
-    from mnemon.services.probing import Probing
-    from mnemon.services.purge import Purged, Purging
-    from mnemon.services.recall import Recalling
-    from mnemon.services.remember import Remembering
-    from mnemon.services.retain import Retaining
-    from mnemon.services.review import Reviewing
-    from mnemon.services.scheduling import Scheduling
-    from mnemon.services.spending import Accounting, Spending
-    from mnemon.services.switching import Switched, Switching
-    from mnemon.services.transfer import Taken, Transferring
-    from mnemon.services.verify import Verifying
-    from mnemon.services.working import Working
+    from mnemon.services.change import Forgotten
+    from mnemon.services.compressing import Compressed
+    from mnemon.services.context import Context
+    from mnemon.services.learn import Learned
+    from mnemon.services.purge import Purged
+    from mnemon.services.spending import Spending
+    from mnemon.services.switching import Switched
+    from mnemon.services.transfer import Taken
+    from mnemon.wiring import Services
 
 DEFAULT_SESSION = "default"
-TOKEN_BUDGET = 2_000
-CONTEXT_TOP_K = 100
 WORKING_MEMORY = 20
 IGNORE = "IGNORE"
 """The action of an assistant to whom nothing was meant."""
-
-
-@dataclass(frozen=True, slots=True)
-class Services:
-    """The use cases that the doors call."""
-
-    api_keys: ApiKeyKeeping
-    base_memory: BaseMemoryKeeping
-    maintaining: Maintaining
-    retaining: Retaining
-    scheduling: Scheduling
-    switching: Switching
-    remembering: Remembering
-    learning: Learning
-    compressing: Compressing
-    consolidating: Consolidating
-    working: Working
-    changing: Changing
-    recalling: Recalling
-    contexts: Contexts
-    ingesting: Ingesting
-    inspecting: Inspecting
-    transferring: Transferring
-    keys: KeyRotation
-    probing: Probing
-    purging: Purging
-    verifying: Verifying
-    reviewing: Reviewing
-    accounting: Accounting
 
 
 class OwnerMemory(Shorthands):

@@ -1,44 +1,17 @@
-"""The use cases, put together: which of them needs what."""
+"""The use cases, put together: which of them needs what.
+
+Each is imported and made when it is first asked for: a program that recalls something need not wait
+for what learns, imports or consolidates.
+"""
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-from mnemon.owner import CONTEXT_TOP_K, TOKEN_BUDGET, Services
+from mnemon.domain.recall import CONTEXT_TOP_K, TOKEN_BUDGET
 from mnemon.ports.usage import Prices
-from mnemon.services.api_keys import ApiKeyKeeping
-from mnemon.services.base_memory import BaseMemoryKeeping
-from mnemon.services.change import Changing
-from mnemon.services.compressing import Compressing
-from mnemon.services.consolidation.base_memory import BaseMemoryRewriting
-from mnemon.services.consolidation.messages import MessageSummaries
-from mnemon.services.consolidation.running import Consolidating
-from mnemon.services.consolidation.sessions import SessionSummaries
-from mnemon.services.consolidation.staging import Staging
-from mnemon.services.context import Contexts
-from mnemon.services.distilling import Distilling
-from mnemon.services.extracting import Extracting
-from mnemon.services.ingest import Ingesting
-from mnemon.services.inspect import Inspecting
-from mnemon.services.keys import KeyRotation
-from mnemon.services.learn import Learning
-from mnemon.services.maintain import Maintaining
-from mnemon.services.probing import Probing
-from mnemon.services.purge import Purging
-from mnemon.services.recall import Recalling
-from mnemon.services.remember import Remembering
-from mnemon.services.retain import Retaining
-from mnemon.services.review import Reviewing
-from mnemon.services.scheduling import Scheduling
-from mnemon.services.settling import Settling
-from mnemon.services.spending import Accounting
-from mnemon.services.summarising import Summarising
-from mnemon.services.switching import Switching
-from mnemon.services.transfer import Transferring
-from mnemon.services.verify import Verifying
-from mnemon.services.weighing import Weighing
-from mnemon.services.working import Working
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,9 +21,38 @@ if TYPE_CHECKING:
     from mnemon.ports.arbitrator import Arbitrator
     from mnemon.ports.reranker import Reranker
     from mnemon.services.access import Access
+    from mnemon.services.api_keys import ApiKeyKeeping
     from mnemon.services.asking import Models
+    from mnemon.services.base_memory import BaseMemoryKeeping
+    from mnemon.services.change import Changing
+    from mnemon.services.compressing import Compressing
+    from mnemon.services.consolidation.running import Consolidating
+    from mnemon.services.consolidation.staging import Staging
+    from mnemon.services.context import Contexts
     from mnemon.services.indexing import Indexer
+    from mnemon.services.ingest import Ingesting
+    from mnemon.services.inspect import Inspecting
+    from mnemon.services.keys import KeyRotation
+    from mnemon.services.learn import Learning
+    from mnemon.services.maintain import Maintaining
+    from mnemon.services.probing import Probing
+    from mnemon.services.purge import Purging
+    from mnemon.services.recall import Recalling
+    from mnemon.services.remember import Remembering
+    from mnemon.services.retain import Retaining
+    from mnemon.services.review import Reviewing
+    from mnemon.services.scheduling import Scheduling
+    from mnemon.services.settling import Settling
+    from mnemon.services.spending import Accounting
+    from mnemon.services.summarising import Summarising
+    from mnemon.services.switching import Switching
     from mnemon.services.touches import Touches
+    from mnemon.services.transfer import Transferring
+    from mnemon.services.verify import Verifying
+    from mnemon.services.weighing import Weighing
+    from mnemon.services.working import Working
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,84 +80,277 @@ class Ground:
     awaits: Callable[[], None] | None
 
 
-def services(ground: Ground, settings: Settings) -> Services:
-    """Return the use cases, as the settings have them."""
-    access, indexer, touches = ground.access, ground.indexer, ground.touches
-    settling = Settling(access, indexer, ground.arbitrators)
-    recalling = Recalling(
-        access, indexer, touches, limit=settings.rag_limit, reranker=ground.reranker
-    )
-    changing, weighing = Changing(access, indexer), Weighing(access, indexer)
-    maintaining, retaining = Maintaining(access), Retaining(access, indexer)
-    consolidating = _consolidating(ground)
-    contexts = Contexts(access, indexer, recalling, touches, enabled=settings.enable_rag)
+class _once(Generic[T]):  # noqa: N801 - a decorator, as `property` is
+    """A property that is made at first need, once, whoever asks at the same time."""
 
-    def recalled(owner_id: str, text: str) -> str:
-        request = recalling.request(
+    def __init__(self, make: Callable[[Any], T]) -> None:
+        self._make = make
+        self._name = make.__name__
+        self.__doc__ = make.__doc__
+
+    @overload
+    def __get__(self, services: None, owner: type) -> _once[T]: ...
+    @overload
+    def __get__(self, services: Services, owner: type) -> T: ...
+    def __get__(self, services: Services | None, owner: type) -> _once[T] | T:
+        if services is None:
+            return self
+        with services.lock:
+            if self._name not in services.__dict__:
+                services.__dict__[self._name] = self._make(services)
+        made: T = services.__dict__[self._name]
+        return made
+
+
+class Services:
+    """The use cases that the doors call, as the settings have them."""
+
+    def __init__(self, ground: Ground, settings: Settings) -> None:
+        """Take what they stand on; nothing is made yet."""
+        self._ground = ground
+        self._settings = settings
+        self._access, self._indexer = ground.access, ground.indexer
+        self.lock = threading.RLock()
+
+    @_once
+    def api_keys(self) -> ApiKeyKeeping:
+        """Who may call."""
+        from mnemon.services.api_keys import ApiKeyKeeping
+
+        return ApiKeyKeeping(self._access)
+
+    @_once
+    def base_memory(self) -> BaseMemoryKeeping:
+        """The description of an owner."""
+        from mnemon.services.base_memory import BaseMemoryKeeping
+
+        return BaseMemoryKeeping(self._access)
+
+    @_once
+    def maintaining(self) -> Maintaining:
+        """Decay, cleanup, expiry."""
+        from mnemon.services.maintain import Maintaining
+
+        return Maintaining(self._access)
+
+    @_once
+    def retaining(self) -> Retaining:
+        """Keeping for so many days."""
+        from mnemon.services.retain import Retaining
+
+        return Retaining(self._access, self._indexer)
+
+    @_once
+    def switching(self) -> Switching:
+        """Changing an owner's profile."""
+        from mnemon.services.switching import Switching
+
+        return Switching(self._access, self._indexer)
+
+    @_once
+    def remembering(self) -> Remembering:
+        """Storing what one is told to."""
+        from mnemon.services.remember import Remembering
+
+        return Remembering(self._access, self._settling)
+
+    @_once
+    def changing(self) -> Changing:
+        """A memory's life."""
+        from mnemon.services.change import Changing
+
+        return Changing(self._access, self._indexer)
+
+    @_once
+    def inspecting(self) -> Inspecting:
+        """Reading what is there."""
+        from mnemon.services.inspect import Inspecting
+
+        return Inspecting(self._access)
+
+    @_once
+    def ingesting(self) -> Ingesting:
+        """Storing texts."""
+        from mnemon.services.ingest import Ingesting
+
+        return Ingesting(self._access, self._weighing, self._settling)
+
+    @_once
+    def transferring(self) -> Transferring:
+        """Export and import."""
+        from mnemon.services.transfer import Transferring
+
+        return Transferring(self._access, self._indexer, self._settling)
+
+    @_once
+    def keys(self) -> KeyRotation:
+        """New keys for old."""
+        from mnemon.services.keys import KeyRotation
+
+        return KeyRotation(self._access.store, self._indexer)
+
+    @_once
+    def probing(self) -> Probing:
+        """Seeing whether all that is needed is there."""
+        from mnemon.services.probing import Probing
+
+        return Probing(self._access, self._indexer)
+
+    @_once
+    def purging(self) -> Purging:
+        """Removing for good."""
+        from mnemon.services.purge import Purging
+
+        return Purging(self._access, self._indexer)
+
+    @_once
+    def verifying(self) -> Verifying:
+        """Reading everything."""
+        from mnemon.services.verify import Verifying
+
+        return Verifying(self._access, self._indexer)
+
+    @_once
+    def reviewing(self) -> Reviewing:
+        """What is withheld."""
+        from mnemon.services.review import Reviewing
+
+        return Reviewing(self._access, self._indexer, self.changing)
+
+    @_once
+    def recalling(self) -> Recalling:
+        """Finding."""
+        from mnemon.services.recall import Recalling
+
+        return Recalling(
+            self._access,
+            self._indexer,
+            self._ground.touches,
+            limit=self._settings.rag_limit,
+            reranker=self._ground.reranker,
+        )
+
+    @_once
+    def contexts(self) -> Contexts:
+        """Making prompts."""
+        from mnemon.services.context import Contexts
+
+        return Contexts(
+            self._access,
+            self._indexer,
+            self.recalling,
+            self._ground.touches,
+            enabled=self._settings.enable_rag,
+        )
+
+    @_once
+    def scheduling(self) -> Scheduling:
+        """What is due from time to time."""
+        from mnemon.services.scheduling import Scheduling
+
+        days = self._settings.retention_days
+        return Scheduling(self._access, self.maintaining, self.retaining, retention_days=days)
+
+    @_once
+    def learning(self) -> Learning:
+        """Logging what is said, and learning from it."""
+        from mnemon.services.learn import Learning
+
+        return Learning(
+            self._access,
+            self._indexer,
+            self._settling,
+            self._weighing,
+            typed=self._settings.enable_learning,
+            awaits=self._ground.awaits,
+        )
+
+    @_once
+    def compressing(self) -> Compressing:
+        """Making histories shorter."""
+        from mnemon.services.compressing import Compressing
+
+        return Compressing(
+            self._access,
+            self._staging,
+            self._summarising(self._ground.condensers),
+            self._recalled,
+            context_window=self._settings.chat.context_window,
+            max_failures=self._settings.timeline.max_failures_before_degrade,
+        )
+
+    @_once
+    def consolidating(self) -> Consolidating:
+        """Making summaries."""
+        from mnemon.services.consolidation.base_memory import BaseMemoryRewriting
+        from mnemon.services.consolidation.messages import MessageSummaries
+        from mnemon.services.consolidation.running import Consolidating
+        from mnemon.services.consolidation.sessions import SessionSummaries
+        from mnemon.services.distilling import Distilling
+
+        models, staging = self._ground.models, self._staging
+        summarising = self._summarising(models)
+        return Consolidating(
+            self._access,
+            MessageSummaries(staging, summarising),
+            SessionSummaries(staging, summarising),
+            BaseMemoryRewriting(staging, Distilling(models, summarising)),
+            has_model=self._ground.awaits is not None,
+        )
+
+    @_once
+    def working(self) -> Working:
+        """What waits for a model."""
+        from mnemon.services.extracting import Extracting
+        from mnemon.services.working import Working
+
+        return Working(
+            self._access,
+            Extracting(self._access, self._indexer, self._settling, self._ground.models),
+            self.consolidating,
+            at_once=self._settings.chat.calls_at_once,
+        )
+
+    @_once
+    def accounting(self) -> Accounting:
+        """What models were asked, and what that costs."""
+        from mnemon.services.spending import Accounting
+
+        return Accounting(self._access, prices(self._settings.chat))
+
+    @_once
+    def _settling(self) -> Settling:
+        """Deciding what becomes of what is to be stored."""
+        from mnemon.services.settling import Settling
+
+        return Settling(self._access, self._indexer, self._ground.arbitrators)
+
+    @_once
+    def _weighing(self) -> Weighing:
+        """Judging what is said."""
+        from mnemon.services.weighing import Weighing
+
+        return Weighing(self._access, self._indexer)
+
+    @_once
+    def _staging(self) -> Staging:
+        """Storing summaries."""
+        from mnemon.services.consolidation.staging import Staging
+
+        return Staging(self._access, self._indexer)
+
+    def _summarising(self, models: Models) -> Summarising:
+        from mnemon.services.summarising import Summarising
+
+        return Summarising(self._access, models, self._indexer)
+
+    def _recalled(self, owner_id: str, text: str) -> str:
+        request = self.recalling.request(
             owner_id, text, top_k=None, otherwise=CONTEXT_TOP_K, token_budget=TOKEN_BUDGET
         )
-        return contexts.build(owner_id, request, touch=True).text
-
-    return Services(
-        api_keys=ApiKeyKeeping(access),
-        base_memory=BaseMemoryKeeping(access),
-        maintaining=maintaining,
-        retaining=retaining,
-        scheduling=Scheduling(
-            access, maintaining, retaining, retention_days=settings.retention_days
-        ),
-        switching=Switching(access, indexer),
-        remembering=Remembering(access, settling),
-        learning=Learning(
-            access,
-            indexer,
-            settling,
-            weighing,
-            typed=settings.enable_learning,
-            awaits=ground.awaits,
-        ),
-        changing=changing,
-        compressing=Compressing(
-            access,
-            Staging(access, indexer),
-            Summarising(access, ground.condensers, indexer),
-            recalled,
-            context_window=settings.chat.context_window,
-            max_failures=settings.timeline.max_failures_before_degrade,
-        ),
-        consolidating=consolidating,
-        working=Working(
-            access,
-            Extracting(access, indexer, settling, ground.models),
-            consolidating,
-            at_once=settings.chat.calls_at_once,
-        ),
-        recalling=recalling,
-        contexts=contexts,
-        ingesting=Ingesting(access, weighing, settling),
-        inspecting=Inspecting(access),
-        transferring=Transferring(access, indexer, settling),
-        keys=KeyRotation(access.store, indexer),
-        probing=Probing(access, indexer),
-        purging=Purging(access, indexer),
-        verifying=Verifying(access, indexer),
-        reviewing=Reviewing(access, indexer, changing),
-        accounting=Accounting(access, prices(settings.chat)),
-    )
+        return self.contexts.build(owner_id, request, touch=True).text
 
 
 def prices(chat: Chat) -> Prices:
     """Return what the tokens of a model cost, as the settings have it."""
     return Prices(chat.input_price, chat.output_price)
-
-
-def _consolidating(ground: Ground) -> Consolidating:
-    summarising = Summarising(ground.access, ground.models, ground.indexer)
-    staging = Staging(ground.access, ground.indexer)
-    return Consolidating(
-        ground.access,
-        MessageSummaries(staging, summarising),
-        SessionSummaries(staging, summarising),
-        BaseMemoryRewriting(staging, Distilling(ground.models, summarising)),
-        has_model=ground.awaits is not None,
-    )

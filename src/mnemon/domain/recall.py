@@ -17,6 +17,12 @@ Mode = Literal["hybrid", "vector", "keyword"]
 
 DropReason = Literal["rank", "budget", "floor", "folded"]
 
+TOKEN_BUDGET = 2_000
+"""What a recall, or a prompt, may cost where nobody says, in tokens."""
+
+CONTEXT_TOP_K = 100
+"""How many results a prompt is made of at most where nobody says."""
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:
