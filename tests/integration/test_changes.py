@@ -8,7 +8,7 @@ import pytest
 
 from mnemon import Memory, Message, Mnemon, OwnerMemory
 from mnemon.domain.memories import Action, State
-from mnemon.policies.changing import Relation, relation
+from mnemon.policies.changing.relation import Relation, relation
 from mnemon.testing.changes import Change, load_changes
 from mnemon.testing.clock import SettableClock
 from mnemon.text.normal import content_key

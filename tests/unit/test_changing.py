@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.policies.changing import Relation, relation
 from mnemon.policies.changing.likeness import Likeness
-from mnemon.policies.changing.relation import plainly_told
+from mnemon.policies.changing.relation import Relation, plainly_told, relation
 from mnemon.policies.changing.values import KINDS, compare
 from mnemon.testing.changes import Change, Label, load_changes
 from mnemon.testing.pairs import load_pairs

@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from mnemon.policies.changing import Relation, relation
+from mnemon.policies.changing.relation import Relation, relation
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,3 @@
 Where in doubt, neither: both stay. Grammar is the only evidence; how near two texts are in
 meaning is none, for "from Monday to Tuesday" and "from Tuesday to Monday" are very near.
 """
-
-from __future__ import annotations
-
-from mnemon.policies.changing.relation import Finding, Relation, relation
-
-__all__ = ["Finding", "Relation", "relation"]

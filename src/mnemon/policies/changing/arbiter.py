@@ -1,16 +1,21 @@
-"""What becomes of a new memory that may restate or change what is known."""
+"""What becomes of a new memory that may restate or change what is known.
+
+The grammar is imported when there is something to decide: to recall takes none of it.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from mnemon.domain.memories import Memory, Origin
-from mnemon.policies.changing.relation import Finding, Relation, plainly_told, told_after
 from mnemon.policies.merging import Candidate, Decision, Insert, Replace, Restate
 from mnemon.policies.trust import is_outranked
-from mnemon.text.statements import search_terms
+
+if TYPE_CHECKING:
+    from mnemon.policies.changing.relation import Finding
 
 _SPEAKS = frozenset({Origin.USER, Origin.ASSISTANT, Origin.IMPORT})
 """Whose sentences are about the owner's life. A document's "I" is anybody's, and what a summary
@@ -35,6 +40,9 @@ class GrammarArbiter:
         is_first_person = _FIRST_PERSON.search(candidate.content) is not None
         if candidate.origin not in (_OWN_VOICE if is_first_person else _SPEAKS):
             return ()
+        from mnemon.policies.changing.relation import plainly_told
+        from mnemon.text.statements import search_terms
+
         return search_terms(plainly_told(candidate.content))
 
     def decide(self, candidate: Candidate, rivals: Sequence[Memory]) -> Decision:
@@ -47,6 +55,8 @@ class GrammarArbiter:
             candidate: What is to be stored.
             rivals: Active memories without a key that may be about the same.
         """
+        from mnemon.policies.changing.relation import Relation, plainly_told, told_after
+
         said = plainly_told(candidate.content)
         found = [
             (each, told_after(each.content, candidate.content, said))
