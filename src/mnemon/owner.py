@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mnemon.domain.messages import Message, Role
 from mnemon.domain.recall import CONTEXT_TOP_K, TOKEN_BUDGET
+from mnemon.policies.saying import messages_of
 from mnemon.services.screening import screened_name
 from mnemon.shorthands import Shorthands
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mnemon.domain.base_memory import BaseMemory
     from mnemon.domain.ingestion import Ingested
     from mnemon.domain.memories import History, Memory, Page
-    from mnemon.domain.messages import Session
+    from mnemon.domain.messages import Message, Session
     from mnemon.domain.owners import Statistics
     from mnemon.domain.recall import Mode, RecallResult
     from mnemon.domain.work import Backlog
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 DEFAULT_SESSION = "default"
 WORKING_MEMORY = 20
-IGNORE = "IGNORE"
-"""The action of an assistant to whom nothing was meant."""
 
 
 class OwnerMemory(Shorthands):
@@ -122,11 +120,7 @@ class OwnerMemory(Shorthands):
         Raises:
             InvalidInput: An argument can't be taken; nothing was stored.
         """
-        learn = action.strip().upper() != IGNORE
-        messages = [Message(None, user, Role.USER, at, learn=learn)]
-        if assistant is not None:
-            reply = Message(None, assistant, Role.ASSISTANT, at, learn=learn and not cut)
-            messages.append(reply)
+        messages = messages_of(user, assistant, at, action, cut=cut)
         return self.log(messages, session=session)
 
     def log(self, messages: Sequence[Message], *, session: str = DEFAULT_SESSION) -> Learned:

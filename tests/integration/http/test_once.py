@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from fastapi.testclient import TestClient
+
+from mnemon.adapters.sql.idempotency import DONE_WITHIN
+from mnemon.entrypoints.http.once import Begun
+from mnemon.testing.clock import SettableClock
 
 from .conftest import Caller
 
@@ -43,3 +48,27 @@ def test_what_was_refused_may_be_sent_again(as_alice: TestClient) -> None:
     assert refused.status_code == 422
     taken = as_alice.post("/v1/memories", json={"content": "Likes tea"}, headers=_KEY)
     assert taken.status_code == 201
+
+
+def test_what_was_done_by_a_process_that_was_killed_is_not_done_again(
+    as_alice: TestClient, clock: SettableClock
+) -> None:
+    posts = {
+        "/v1/learn": _SAID,
+        "/v1/sessions/s/messages": {
+            "messages": [{"content": "I like tea"}, {"content": "So do I"}]
+        },
+        "/v1/memories": {"content": "Likes coffee"},
+    }
+    for path, body in posts.items():
+        headers = {"Idempotency-Key": path}
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Begun, "end", lambda *_: None)  # as if it had come no further
+            as_alice.post(path, json=body, headers=headers)
+        assert as_alice.post(path, json=body, headers=headers).status_code == 409
+    before = as_alice.get("/v1/memories/stats").json()
+    clock.advance(DONE_WITHIN)
+    for path, body in posts.items():
+        again = as_alice.post(path, json=body, headers={"Idempotency-Key": path})
+        assert again.status_code == 201
+    assert as_alice.get("/v1/memories/stats").json() == before

@@ -1,20 +1,28 @@
-"""Requests with an `Idempotency-Key` are done once, however often they are sent."""
+"""Requests with an `Idempotency-Key` are done once, however often they are sent.
+
+A process may be killed between doing something and noting what it answered; a minute later the
+same request is done again. So messages have ids of the key, by which the store knows them; the same
+memory is not stored twice anyway.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import Annotated, Any
 
 from fastapi import Depends, Header, Request, Response
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 
+from mnemon.domain.messages import Message
 from mnemon.entrypoints.http import wire
 from mnemon.entrypoints.http.callers import Engine, Memory, Time
 from mnemon.ports.idempotency import Idempotency, Reply
 
 _DONE = range(200, 300)
+_ID_BYTES = 16
 _REPLAYED = {"Idempotency-Replayed": "true"}
 
 
@@ -80,6 +88,25 @@ async def begun(
 
 
 Once = Depends(begun)
+
+
+async def told_once(request: Request) -> Callable[[Sequence[Message]], list[Message]]:
+    """Return what gives messages ids of the request's key, where it has one and they have none."""
+    work = _work(request)
+    if work is None:
+        return list
+    told = blake2b(work.key.encode(), digest_size=_ID_BYTES).hexdigest()
+
+    def known_again(messages: Sequence[Message]) -> list[Message]:
+        return [
+            replace(each, external_id=each.external_id or f"once:{told}:{place}")
+            for place, each in enumerate(messages)
+        ]
+
+    return known_again
+
+
+ToldOnce = Annotated[Callable[[Sequence[Message]], list[Message]], Depends(told_once)]
 
 
 class OnceRoute(APIRoute):

@@ -6,7 +6,8 @@ from fastapi import APIRouter
 
 from mnemon.entrypoints.http import wire
 from mnemon.entrypoints.http.callers import Engine, Known, Memory, NamedOwner
-from mnemon.entrypoints.http.once import Once, OnceRoute
+from mnemon.entrypoints.http.once import Once, OnceRoute, ToldOnce
+from mnemon.policies.saying import messages_of
 
 router = APIRouter(prefix="/v1", tags=["engine"], route_class=OnceRoute)
 
@@ -26,10 +27,10 @@ def context(memory: Memory, given: wire.ContextQuery) -> wire.ContextOut:
 
 
 @router.post("/learn", status_code=201, dependencies=[Once])
-def learn(memory: Memory, given: wire.Exchange) -> wire.LearnedOut:
+def learn(memory: Memory, once: ToldOnce, given: wire.Exchange) -> wire.LearnedOut:
     """Take in one exchange: two messages, and what is worth remembering of the user's."""
-    learned = memory.learn(given.user, **given.model_dump(exclude={"user"}))
-    return wire.LearnedOut.model_validate(learned)
+    said = messages_of(given.user, given.assistant, given.at, given.action, cut=given.cut)
+    return wire.LearnedOut.model_validate(memory.log(once(said), session=given.session))
 
 
 @router.post("/ingest", status_code=201, dependencies=[Once])

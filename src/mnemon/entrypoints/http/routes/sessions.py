@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query
 from mnemon.domain.messages import Message
 from mnemon.entrypoints.http import wire
 from mnemon.entrypoints.http.callers import Memory
-from mnemon.entrypoints.http.once import Once, OnceRoute
+from mnemon.entrypoints.http.once import Once, OnceRoute, ToldOnce
 
 router = APIRouter(prefix="/v1/sessions", tags=["sessions"], route_class=OnceRoute)
 
@@ -46,13 +46,15 @@ def list_messages(
 
 
 @router.post("/{session:path}/messages", status_code=201, dependencies=[Once])
-def log_messages(memory: Memory, session: _Name, given: wire.NewMessages) -> wire.LearnedOut:
+def log_messages(
+    memory: Memory, session: _Name, once: ToldOnce, given: wire.NewMessages
+) -> wire.LearnedOut:
     """Log messages of any number of speakers, in order: all of them, or none."""
     messages = [
         Message(each.speaker, each.content, each.role, each.at, each.external_id, learn=each.learn)
         for each in given.messages
     ]
-    return wire.LearnedOut.model_validate(memory.log(messages, session=session))
+    return wire.LearnedOut.model_validate(memory.log(once(messages), session=session))
 
 
 @router.post("/{session:path}/end", status_code=204, dependencies=[Once])
