@@ -37,8 +37,9 @@ def kind_like(
 
 
 @router.get("/profiles")
-def profiles(_: Known, engine: Engine) -> list[wire.ProfileOut]:
-    """Return the profiles that an owner can have."""
+def profiles(caller: Known, engine: Engine, named: NamedOwner = None) -> list[wire.ProfileOut]:
+    """Return the profiles that an owner can have; no owner needs to be named."""
+    caller.meaning(named)
     return [wire.ProfileOut.model_validate(each) for each in engine.profiles()]
 
 

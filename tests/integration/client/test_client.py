@@ -1,0 +1,272 @@
+"""The client of a service does what the library does."""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from itertools import islice
+
+import pytest
+
+from mnemon import AsyncMnemon, Message, Mnemon, OwnerMemory
+from mnemon.client.upkeep import ELSEWHERE
+from mnemon.errors import (
+    Forbidden,
+    InvalidConfiguration,
+    InvalidInput,
+    LibraryOnly,
+    NotFound,
+    OwnerErased,
+    StoreUnavailable,
+)
+from mnemon.exchange.jsonl import Remembered
+from mnemon.exchange.records import Chronicle, Record
+
+NAMES = ["a/b", "..", ".", "%2e%2e", "a?b=c#d", "Å ñ 日本", "x/messages", "recent", " spaced "]
+
+
+def test_it_gives_the_librarys_own_values(far_alice: OwnerMemory, alice: OwnerMemory) -> None:
+    kept = far_alice.remember(
+        "Prefers metric units",
+        kind="preference",
+        importance=0.8,
+        key="units",
+        tags=iter(["style", "b"]),
+        expires_in="90d",
+        happened_at=datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC),
+    )
+    assert kept == alice.get(kept.id) == far_alice.get(key="units")
+    far_alice.learn("My name is Alice and I live in Oslo", "Nice to meet you!", session="s1")
+    assert far_alice.messages("s1") == alice.messages("s1")
+    assert far_alice.sessions() == alice.sessions()
+    for query in ("Which units should I use?", "Where do I live?"):
+        assert far_alice.recall(query, touch=False) == alice.recall(query, touch=False)
+        assert far_alice.context(query, touch=False) == alice.context(query, touch=False)
+    assert far_alice.history(key="units") == alice.history(key="units")
+    assert far_alice.list(limit=2) == alice.list(limit=2)
+    assert far_alice.stats() == alice.stats()
+
+
+def test_it_raises_the_librarys_own_errors(far_alice: OwnerMemory, remote: Mnemon) -> None:
+    unknown = "019f2b6e-58a0-7c3e-9d51-2f6f0c1b7a10"
+    with pytest.raises(NotFound) as missing:
+        far_alice.get(unknown)
+    assert (missing.value.what, missing.value.id) == ("memory", unknown)
+    with pytest.raises(InvalidInput) as wrong:
+        far_alice.remember("x", importance=2)
+    assert wrong.value.field == "importance"
+    far_alice.remember("Likes tea")
+    assert remote.erase("alice").owner_id == "alice"
+    with pytest.raises(OwnerErased) as gone:
+        far_alice.remember("Likes tea")
+    assert gone.value.owner_id == "alice"
+
+
+def test_any_name_of_a_session_is_that_session(far_alice: OwnerMemory, alice: OwnerMemory) -> None:
+    history = [{"role": "user", "content": "Hello"}]
+    for name in NAMES:
+        far_alice.log([Message("Bob", "Hello"), Message(None, "Hi")], session=name)
+        far_alice.end_session(name)
+        assert far_alice.messages(name) == alice.messages(name) != ()
+        assert far_alice.compress(history, session=name).history == tuple(history)
+    assert [each.id for each in alice.sessions() if each.ended_at] == NAMES
+
+
+def test_any_name_of_an_owner_is_that_owner(remote: Mnemon, memory: Mnemon) -> None:
+    names = ["..", "a/b", "aliceville\xa0", "Å ñ 日本"]
+    for name in names:
+        kept = remote.owner(name).remember("Likes tea", key=name, tags=[name])
+        assert memory.owner(name).get(kept.id) == kept == remote.owner(name).get(key=name)
+        assert remote.owner(name).list(tags=[name]).memories == (kept,)
+    assert remote.owners() == names
+
+
+def test_what_is_no_id_becomes_no_other_path(far_alice: OwnerMemory) -> None:
+    for id_ in ("", "..", "a/b", "stats", "keyed", "x" * 9_000):
+        for method in (far_alice.get, far_alice.message, far_alice.restore, far_alice.approve):
+            with pytest.raises(InvalidInput, match="id: is not an id"):
+                method(id_)
+
+
+def test_all_messages_of_a_long_conversation_are_given(
+    far_alice: OwnerMemory, alice: OwnerMemory
+) -> None:
+    alice.log([Message("Bob", f"Line {n}") for n in range(1_020)], session="s")
+    assert far_alice.messages("s") == alice.messages("s")
+    some = far_alice.messages("s", limit=1_001, after=7)
+    assert some == alice.messages("s", limit=1_001, after=7)
+    assert far_alice.messages("s", limit=0) == ()
+    assert far_alice.recent(5_000) == alice.recent(5_000)
+
+
+def test_an_export_can_be_imported_again(far_alice: OwnerMemory, remote: Mnemon) -> None:
+    far_alice.learn("My name is Alice and I live in Oslo", "Nice to meet you!")
+    far_alice.remember("Prefers metric units", key="units")
+    far_alice.set_base_memory("Lives in Oslo.")
+    records = list(far_alice.export())
+    assert remote.import_(records, owner="alice").already == len(_told(records)) - 1
+    far_alice.forget(key="units")
+    remote.erase("alice")
+    remote.readmit("alice")
+    remote.import_(records, owner="alice")
+    assert _told(far_alice.export()) == _told(records)
+    assert far_alice.import_([Remembered(content="Likes tea", tags=("x",))]).memories == 1
+    assert far_alice.list(limit=1).memories[0].tags == ("x",)
+
+
+def _told(records: Iterator[Record] | list[Record]) -> list[object]:
+    return [each.memory.content if isinstance(each, Chronicle) else each for each in records]
+
+
+def test_a_text_of_any_length_is_taken_in_piece_by_piece(
+    far_alice: OwnerMemory, alice: OwnerMemory
+) -> None:
+    given = 0
+
+    def pieces() -> Iterator[str]:
+        nonlocal given
+        for number in range(40):
+            given += 1
+            yield f"Chapter {number} tells of the mill." + " " * 20_000 + "\n\n"
+
+    stream = far_alice.ingest_stream(pieces(), source="book", kind="fact")
+    first = next(iter(stream))
+    assert first.memories[0] == alice.get(first.memories[0].id)
+    assert given < 40
+    rest = list(stream)
+    assert len(rest) >= 2
+    assert "source:book" in rest[-1].memories[-1].tags
+
+
+def test_many_threads_share_one_client(far_alice: OwnerMemory) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        kept = list(threads.map(lambda n: far_alice.remember(f"Fact number {n}"), range(40)))
+    assert len({each.id for each in kept}) == 40
+    assert far_alice.active_count() == 40
+
+
+def test_from_an_event_loop_it_does_the_same(url: str, key: str, alice: OwnerMemory) -> None:
+    async def run() -> None:
+        async with await AsyncMnemon.connect(url, key=key) as remote:
+            far = remote.owner("alice")
+            assert far.owner_id == "alice"
+            kept = await far.store_fact("Prefers metric units")
+            assert kept == alice.get(kept.id) == await remote.get(kept.id, owner="alice")
+            assert await far.recall("units", touch=False) == alice.recall("units", touch=False)
+            assert await far.active_count() == 1
+            assert await far.memories(limit=5) == ((kept,), 1)
+            records = [each async for each in far.export()]
+            assert (await far.import_(records)).already == len(records)
+            assert (await remote.import_(records, owner="bob")).memories == 1
+            parts = remote.ingest_stream(["Tea grows on hills. " * 30], owner="alice", tags=["t"])
+            assert [each.memories[0].tags async for each in parts] == [("t",)]
+            stored = await asyncio.gather(*(far.remember(f"Fact {n}") for n in range(20)))
+            assert len({each.id for each in stored}) == 20
+            with pytest.raises(InvalidInput):
+                await far.remember("")
+            with pytest.raises(LibraryOnly, match="mnemon verify"):
+                await remote.verify()
+        with pytest.raises(StoreUnavailable, match="closed"):
+            await far.stats()
+
+    asyncio.run(run())
+
+
+def test_what_only_the_library_does_is_refused_with_the_way_to_do_it() -> None:
+    remote = Mnemon.connect()
+    for name, way in ELSEWHERE.items():
+        with pytest.raises(LibraryOnly, match=way) as refused:
+            getattr(remote, name)("x")
+        assert refused.value.what == name
+    remote.close()
+
+
+def test_functions_are_not_sent(remote: Mnemon, far_alice: OwnerMemory) -> None:
+    with pytest.raises(InvalidInput, match="advance"):
+        far_alice.switch_profile("facts", advance=print)
+    with pytest.raises(InvalidInput, match="stopped"):
+        remote.work(lambda: True)
+    with pytest.raises(LibraryOnly):
+        _ = remote.idempotency
+
+
+def test_upkeep_is_an_admins(remote: Mnemon, memory: Mnemon, url: str) -> None:
+    kept = memory.remember("Likes tea", owner="alice", expires_in="1m")
+    assert remote.profiles() == memory.profiles()
+    assert remote.apply_decay(owner="alice") == ()
+    assert remote.cleanup(below=0.99, dry_run=True) == 1
+    assert remote.expire() == 0
+    assert remote.consolidate() == remote.consolidate(owner="alice") == ()
+    assert (remote.work(), remote.drain(0.1), remote.drain()) == ((), True, True)
+    remote.flush()
+    plain = memory.create_api_key("alice", owner="alice").secret
+    with Mnemon.connect(url, key=plain) as own:
+        assert own.get(kept.id, owner="alice") == kept
+        for ask in (own.owners, own.flush, own.work, own.expire, own.apply_decay):
+            with pytest.raises(Forbidden, match="admin"):
+                ask()
+        with pytest.raises(Forbidden, match="another owner"):
+            own.remember("Likes tea", owner="bob")
+
+
+def test_the_key_comes_from_the_environment_too(
+    url: str, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Mnemon.connect(url) as nobody, pytest.raises(Forbidden, match="a key is needed"):
+        nobody.owners()
+    monkeypatch.setenv("MNEMON_API_KEY", key)
+    with Mnemon.connect(f"{url}/") as somebody, Mnemon.open(":memory:"):
+        assert somebody.owners() == []
+
+
+def test_a_key_is_never_told(url: str) -> None:
+    secret = "mnk_" + "k" * 40
+    with Mnemon.connect(url, key=secret) as remote:
+        told = [repr(remote), repr(remote.owner("alice")), repr(vars(remote)["_link"].service)]
+        with pytest.raises(Forbidden, match="opens nothing") as refused:
+            remote.owners()
+        told += traceback.format_exception(refused.value)
+    with pytest.raises(StoreUnavailable, match="closed") as closed:
+        remote.owners()
+    told += traceback.format_exception(closed.value)
+    with pytest.raises(InvalidConfiguration) as wrong:
+        Mnemon.connect(url, key=f"{secret} and more")
+    told += traceback.format_exception(wrong.value)
+    assert secret not in "".join(told)
+    assert url in told[0]
+
+
+def test_a_service_that_is_not_there_is_named() -> None:
+    with (
+        Mnemon.connect("http://127.0.0.1:9", key="mnk_secret") as remote,
+        pytest.raises(StoreUnavailable, match=r"http://127\.0\.0\.1:9: can't be reached") as failed,
+    ):
+        remote.owners()
+    assert "mnk_secret" not in "".join(traceback.format_exception(failed.value))
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["127.0.0.1:8377", "", "ftp://127.0.0.1", "http://", "http://me:pass@host", "http://h?x=1"],
+)
+def test_what_is_no_address_is_refused(url: str) -> None:
+    with pytest.raises(InvalidConfiguration, match="url: must be an address") as wrong:
+        Mnemon.connect(url)
+    assert "pass@" not in str(wrong.value)
+
+
+@pytest.mark.parametrize("timeout_s", [0, -1, float("nan"), float("inf")])
+def test_what_is_no_time_is_refused(timeout_s: float) -> None:
+    with pytest.raises(InvalidConfiguration, match="timeout_s"):
+        Mnemon.connect(timeout_s=timeout_s)
+
+
+def test_a_stream_can_be_left_before_its_end(far_alice: OwnerMemory) -> None:
+    far_alice.log([Message("Bob", f"Hello for the {n}th time") for n in range(50)])
+    records = far_alice.export()
+    assert len(list(islice(records, 2))) == 2
+    del records
+    assert far_alice.stats().messages == 50

@@ -1,0 +1,106 @@
+"""A connection that breaks when the service has acted: what is tried again is done once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+
+from mnemon import AsyncMnemon, Message, Mnemon, OwnerMemory
+from mnemon.errors import StoreUnavailable
+from mnemon.exchange.jsonl import Remembered
+
+from .wires import Wire, wired
+
+WRITES: dict[str, Callable[[OwnerMemory], object]] = {
+    "remember": lambda alice: alice.remember("Prefers metric units"),
+    "learn": lambda alice: alice.learn("I live in Oslo", "I see."),
+    "log": lambda alice: alice.log([Message("Bob", "Hello"), Message("Ann", "Hi")], session="s/1"),
+    "ingest": lambda alice: alice.ingest("The mill stands by the river. " * 20),
+    "import_": lambda alice: alice.import_([Remembered(content="Likes tea")]),
+    "set_base_memory": lambda alice: alice.set_base_memory("Lives in Oslo."),
+    "store_fact": lambda alice: alice.store_fact("Oslo lies by a fjord"),
+}
+
+
+@pytest.fixture
+def wire(url: str) -> Iterator[Wire]:
+    with wired(url) as made:
+        yield made
+
+
+def _stored(alice: OwnerMemory) -> tuple[object, ...]:
+    events = [alice.history(each.id).events for each in alice.list(state="all").memories]
+    return (
+        replace(alice.stats(), vectors_due=0),
+        [len(each) for each in events],
+        len(alice.base_memory_versions()),
+    )
+
+
+@pytest.mark.parametrize("let_through", [0, 30])
+def test_a_write_whose_answer_is_lost_is_done_once(
+    let_through: int, wire: Wire, key: str, memory: Mnemon
+) -> None:
+    wire.let_through = let_through
+    with Mnemon.connect(wire.url, key=key) as remote:
+        for name, write in WRITES.items():
+            wire.breaks, wire.broken = 2, 0
+            write(remote.owner(f"{name} over a wire"))
+            assert wire.broken == 2
+            write(memory.owner(f"{name} here"))
+            once = _stored(memory.owner(f"{name} here"))
+            assert _stored(memory.owner(f"{name} over a wire")) == once, name
+
+
+def test_so_is_it_from_an_event_loop(wire: Wire, key: str, alice: OwnerMemory) -> None:
+    async def run() -> None:
+        async with await AsyncMnemon.connect(wire.url, key=key) as remote:
+            wire.breaks = 2
+            await remote.learn("I live in Oslo", "I see.", owner="alice")
+            assert wire.broken == 2
+
+    asyncio.run(run())
+    assert alice.stats().messages == 2
+
+
+def test_a_read_is_tried_again(wire: Wire, key: str, alice: OwnerMemory) -> None:
+    kept = alice.remember("Prefers metric units")
+    with Mnemon.connect(wire.url, key=key) as remote:
+        wire.breaks = 2
+        assert remote.get(kept.id, owner="alice") == kept
+        assert [each.id for each in remote.recall("metric", owner="alice").memories] == [kept.id]
+
+
+def test_what_can_not_be_done_twice_is_not_tried_again(
+    wire: Wire, key: str, memory: Mnemon
+) -> None:
+    memory.remember("Prefers metric units", owner="alice")
+    memory.erase("alice")
+    with Mnemon.connect(wire.url, key=key) as remote:
+        wire.breaks = 1
+        with pytest.raises(StoreUnavailable, match="broke off"):
+            remote.readmit("alice")
+    assert wire.broken == 1
+
+
+def test_a_wire_that_is_cut_each_time_is_told_of(wire: Wire, key: str, alice: OwnerMemory) -> None:
+    with Mnemon.connect(wire.url, key=key) as remote:
+        wire.breaks = 1_000
+        with pytest.raises(StoreUnavailable, match=wire.url) as failed:
+            remote.remember("Prefers metric units", owner="alice")
+    assert key not in str(failed.value)
+    assert wire.broken == 6
+    assert alice.stats().total_count == 1
+
+
+def test_an_export_that_breaks_off_is_no_whole_one(
+    wire: Wire, key: str, alice: OwnerMemory
+) -> None:
+    alice.log([Message("Bob", f"Hello for the {n}th time " + "…" * 200) for n in range(300)])
+    with Mnemon.connect(wire.url, key=key) as remote:
+        wire.breaks, wire.let_through = 1, 20_000
+        with pytest.raises(StoreUnavailable, match="broke off"):
+            list(remote.export(owner="alice"))
