@@ -71,6 +71,16 @@ def test_another_name_of_the_server_is_refused(as_alice: TestClient, host: str) 
     assert as_alice.get("/v1/memories", headers={"Host": host}).status_code == 421
 
 
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_what_such_a_page_shows_of_it_is_refused_too(as_alice: TestClient, site: str) -> None:
+    assert as_alice.get("/v1/memories", headers={"Sec-Fetch-Site": site}).status_code == 403
+
+
+def test_what_somebody_asks_a_browser_for_is_answered(as_alice: TestClient) -> None:
+    for site in ("none", "same-origin"):
+        assert as_alice.get("/v1/memories", headers={"Sec-Fetch-Site": site}).status_code == 200
+
+
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://localhost"])
 def test_pages_of_other_origins_are_refused(as_alice: TestClient, origin: str) -> None:
     assert as_alice.get("/v1/memories", headers={"Origin": origin}).status_code == 403

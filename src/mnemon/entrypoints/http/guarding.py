@@ -28,6 +28,8 @@ logger = logging.getLogger("mnemon.http")
 
 _WRITES = ("POST", "PUT", "PATCH", "DELETE")
 _JSON = re.compile(r"application/([\w.+-]+\+)?(json|x-ndjson)\s*(;|$)", re.IGNORECASE)
+_ELSEWHERE = ("cross-site", "same-site")
+"""What a browser says of a request that a page of another origin has made it send."""
 _MULTIPART = "multipart/form-data"
 _ID = re.compile(r"[\w.:-]{1,100}")
 _ID_BYTES = 12
@@ -59,8 +61,8 @@ class Guard:
     """Lets through what may pass, gives each request an id, counts and logs it.
 
     A page in somebody's browser must not reach the server: not by another name for its address
-    (`Host`), and neither from another page (`Origin`), for whose sake writes must also be JSON,
-    which a form can't send.
+    (`Host`), and neither from another page (`Origin`, `Sec-Fetch-Site`), for whose sake writes must
+    also be JSON, which a form can't send.
     """
 
     def __init__(self, app: ASGIApp, limits: Limits, metrics: Metrics) -> None:
@@ -145,7 +147,11 @@ class Guard:
 
     def _stranger(self, headers: Headers) -> Problem | None:
         origin = headers.get("origin")
-        if origin is not None and origin not in self._limits.origins:
+        if origin is None:  # images, scripts and links have none, and could not say they may
+            is_strange = headers.get("sec-fetch-site") in _ELSEWHERE
+        else:
+            is_strange = origin not in self._limits.origins
+        if is_strange:
             return Problem(403, "pages of that origin may not call the server: see `origins`")
         return None
 
