@@ -154,7 +154,7 @@ def database(request: pytest.FixtureRequest) -> Iterator[str]:
     from databases import CHROMA, PLACES, SERVED, in_chroma
 
     if name == SERVED:
-        from served import over_http
+        from over_http import over_http
 
         standing = over_http()
     else:
