@@ -31,6 +31,10 @@ Id = Annotated[
 Instant = Annotated[datetime, Field(examples=[_AT])]
 
 
+def _example(body: dict[str, Any]) -> ConfigDict:
+    return ConfigDict(json_schema_extra={"examples": [body]})
+
+
 class Given(BaseModel):
     """A body: what it does not know, it refuses."""
 
@@ -85,6 +89,17 @@ class MemoryOut(Sent):
 class NewMemory(Given):
     """A memory to store."""
 
+    model_config = _example(
+        {
+            "content": "Prefers metric units",
+            "kind": "preference",
+            "importance": 0.8,
+            "key": "units",
+            "tags": ["style"],
+            "expires_in": "90d",
+        }
+    )
+
     content: Text = Field(max_length=8_000, examples=["Prefers metric units"])
     kind: str | None = Field(None, description="One of the profile's kinds; none: by its cues.")
     importance: Importance | None = Field(None, description="None: by its cues.")
@@ -100,6 +115,10 @@ class NewMemory(Given):
 class MemoryChange(Given):
     """What is to be changed of a memory; the rest stays."""
 
+    model_config = _example(
+        {"content": "Prefers metric units, and miles when driving", "importance": 0.9}
+    )
+
     content: Text | None = Field(
         None, max_length=8_000, description="Another one is a new version."
     )
@@ -114,6 +133,8 @@ class MemoryChange(Given):
 
 class Superseding(Given):
     """What takes a memory's place."""
+
+    model_config = _example({"by": _ID})
 
     by: Id
 
@@ -181,6 +202,10 @@ class StatisticsOut(Sent):
 class NewMessage(Given):
     """One turn of a conversation."""
 
+    model_config = _example(
+        {"content": "My name is Alice and I live in Oslo", "speaker": "Alice", "at": _AT}
+    )
+
     content: Text = Field(max_length=1_000_000, examples=["My name is Alice and I live in Oslo"])
     speaker: Name | None = Field(None, description="Their name, where there is one.")
     role: Role | None = Field(None, description="None: by the speaker's name, else the user.")
@@ -191,6 +216,20 @@ class NewMessage(Given):
 
 class NewMessages(Given):
     """Turns to log, in order."""
+
+    model_config = _example(
+        {
+            "messages": [
+                {
+                    "content": "My name is Alice and I live in Oslo",
+                    "speaker": "Alice",
+                    "at": _AT,
+                    "external_id": "D1:1",
+                },
+                {"content": "Nice to meet you!", "role": "assistant"},
+            ]
+        }
+    )
 
     messages: list[NewMessage] = Field(max_length=10_000)
 
@@ -217,6 +256,14 @@ class MessagesOut(Sent):
 
 class Exchange(Given):
     """What the user said, and the reply."""
+
+    model_config = _example(
+        {
+            "user": "My name is Alice and I live in Oslo",
+            "assistant": "Nice to meet you!",
+            "session": "s1",
+        }
+    )
 
     user: Text = Field(max_length=1_000_000, examples=["My name is Alice and I live in Oslo"])
     assistant: str | None = Field(None, examples=["Nice to meet you!"])
@@ -258,6 +305,10 @@ class Query(Given):
 class RecallQuery(Query):
     """What is asked, and how it is looked for."""
 
+    model_config = _example(
+        {"query": "Which units should I use?", "top_k": 5, "token_budget": 2000}
+    )
+
     mode: Mode = "hybrid"
     include_compressed: bool = False
     trace: bool = Field(False, description="Whether to say how the answer came about.")
@@ -265,6 +316,8 @@ class RecallQuery(Query):
 
 class ContextQuery(Query):
     """What is asked, and how things stand now."""
+
+    model_config = _example({"query": "Which units should I use?", "token_budget": 1000})
 
     state: str = ""
     without: list[str] = Field(
@@ -348,6 +401,14 @@ class ContextOut(Sent):
 class NewText(Given):
     """A long text to take in."""
 
+    model_config = _example(
+        {
+            "text": "The flat in Oslo is rented until May 2027. Rent is due on the first.",
+            "source": "lease.txt",
+            "tags": ["home"],
+        }
+    )
+
     text: Text = Field(max_length=1_000_000)
     kind: str | None = None
     session: Name | None = None
@@ -400,6 +461,8 @@ class BaseMemoryOut(Sent):
 class NewBaseMemory(Given):
     """What the base memory is to say."""
 
+    model_config = _example({"content": "Alice lives in Oslo and prefers metric units."})
+
     content: Text = Field(max_length=20_000)
 
 
@@ -416,6 +479,16 @@ class SessionOut(Sent):
 
 class NewHistory(Given):
     """A conversation to make shorter."""
+
+    model_config = _example(
+        {
+            "messages": [
+                {"role": "user", "content": "I live in Oslo."},
+                {"role": "assistant", "content": "Noted."},
+            ],
+            "context_window": 8192,
+        }
+    )
 
     messages: list[dict[str, Any]] = Field(max_length=10_000)
     context_window: int | None = Field(None, ge=1)
@@ -450,6 +523,8 @@ class Changed(Sent):
 
 class Named(Given):
     """One memory, by its id or by its key, or one message by its id."""
+
+    model_config = _example({"key": "units"})
 
     id: Id | None = None
     key: Name | None = None
@@ -491,6 +566,8 @@ class KindOut(Sent):
 class NewProfile(Given):
     """Which profile is to hold from now on."""
 
+    model_config = _example({"name": "facts", "dry_run": True})
+
     name: Name
     dry_run: bool = Field(False, description="Only say what would change.")
 
@@ -500,7 +577,10 @@ class SwitchedOut(Sent):
 
     before: str
     after: str
-    kinds: list[tuple[str, str, int]]
+    kinds: list[Annotated[list[str | int], Field(min_length=3, max_length=3)]] = Field(
+        description="From which kind to which how many memories went.",
+        examples=[[["fact", "fact", 3]]],
+    )
     messages: int
     dry_run: bool
 
@@ -540,6 +620,8 @@ class BaseMemoriesOut(Sent):
 class RollBack(Given):
     """Which version is to hold again."""
 
+    model_config = _example({"version": 1})
+
     version: int = Field(ge=1)
 
 
@@ -565,6 +647,8 @@ class KeyVersionOut(Sent):
 class Fading(Given):
     """Which memories are to fade."""
 
+    model_config = _example({"owner": "alice", "below": 0.1, "dry_run": True})
+
     owner: Name | None = Field(None, description="Whose; none: everybody's.")
     below: Importance | None = Field(None, description="None: as the profile says.")
     dry_run: bool = Field(False, description="Only count them.")
@@ -572,6 +656,8 @@ class Fading(Given):
 
 class Whose(Given):
     """Whose memories are meant."""
+
+    model_config = _example({"owner": "alice"})
 
     owner: Name | None = Field(None, description="None: everybody's.")
 
@@ -593,6 +679,8 @@ class WorkedOut(Sent):
 
 class Waiting(Given):
     """For how long to wait."""
+
+    model_config = _example({"timeout_s": 5})
 
     timeout_s: float = Field(10, ge=0, le=10)
 

@@ -16,6 +16,8 @@ router = APIRouter(tags=["device"])
 
 AUDIO = "/chat/audio"
 
+_SENSED = {"orientation": "face_up", "battery": {"level": 80}}
+
 
 class Heard(BaseModel):
     """What was said."""
@@ -77,7 +79,7 @@ def chat_audio(memory: Memory, devices: Answering, file: UploadFile) -> Transcri
 
 @router.post("/context/sensors")
 def sense(
-    memory: Memory, devices: Answering, sensors: Annotated[dict[str, Any], Body()]
+    memory: Memory, devices: Answering, sensors: Annotated[dict[str, Any], Body(examples=[_SENSED])]
 ) -> SensedOut:
     """Take what the device senses from now on."""
     return SensedOut(state=devices.sense(memory.owner_id, sensors))

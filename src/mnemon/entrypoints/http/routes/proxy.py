@@ -45,10 +45,12 @@ _ASKED = {
         "stream": {"type": "boolean"},
         "user": {"type": "string", "description": "The owner, where the key and no header says."},
     },
-    "example": {
-        "model": "gpt-5-mini",
-        "messages": [{"role": "user", "content": "Which units should you use?"}],
-    },
+    "examples": [
+        {
+            "model": "gpt-5-mini",
+            "messages": [{"role": "user", "content": "Which units should you use?"}],
+        }
+    ],
 }
 
 

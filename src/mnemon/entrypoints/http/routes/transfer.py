@@ -18,6 +18,12 @@ router = APIRouter(prefix="/v1", tags=["transfer"], route_class=OnceRoute)
 
 LINES = "application/x-ndjson"
 
+_EXPORTED = (
+    '{"type":"mnemon","version":1,"owner":"alice","exported_at":"2026-03-01T13:00:00Z"}\n'
+    '{"type":"message","id":"019ca935-9700-7234-b007-e7c4b37cd053","session":"s1","sequence":1,'
+    '"role":"user","at":"2026-03-01T12:00:00Z","content":"I live in Oslo"}\n'
+)
+
 
 @router.get(
     "/export",
@@ -31,7 +37,9 @@ def export(memory: Memory, clock: Time) -> StreamingResponse:
 
 
 @router.post("/import", dependencies=[Once])
-def import_(memory: Memory, given: Annotated[bytes, Body(media_type=LINES)]) -> wire.TakenOut:
+def import_(
+    memory: Memory, given: Annotated[bytes, Body(media_type=LINES, examples=[_EXPORTED])]
+) -> wire.TakenOut:
     """Store what an export gave, unchanged: all or nothing. What is there already stays."""
     file = BytesIO(given)
     if not backup.is_backup(file):
