@@ -9,6 +9,7 @@ from mnemon.domain.memories import EPISODE
 from mnemon.policies.budgeting import prompt_tokens
 from mnemon.policies.rendering.model import Material
 from mnemon.services.base_memory import shown
+from mnemon.steps import stepped
 from mnemon.text.cleaning import clean
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class Contexts:
         self._touches = touches
         self._enabled = enabled
 
+    @stepped("context")
     def build(
         self,
         owner_id: str,

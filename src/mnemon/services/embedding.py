@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mnemon.errors import ServiceFailed
+from mnemon.steps import step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +26,8 @@ def embedded(embedder: Embedder, texts: Sequence[str], role: TextRole) -> NDArra
     if not texts:  # nor is the dimension asked for: the model may have to be loaded for it
         return np.empty((0, 0), dtype=np.float32)
     dimension = embedder.dimension
-    given = embedder.embed(texts, role=role)
+    with step("embed"):
+        given = embedder.embed(texts, role=role)
     try:
         with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused
             vectors = np.asarray(given, dtype=np.float32)

@@ -24,6 +24,7 @@ from mnemon.services.heard import heard_before
 from mnemon.services.indexing import memory_text
 from mnemon.services.planning import Order
 from mnemon.services.vitality import aged
+from mnemon.steps import stepped
 from mnemon.text.injection import is_suspicious
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ class Extracting:
             messages = snapshot.awaiting(limit * 8, now=now)
         return list(grouped(messages, open_since=now - OPEN_FOR))[:limit]
 
+    @stepped("extract")
     def extract(self, owner_id: str, exchange: Exchange) -> Extracted:
         """Ask the model for the facts of an exchange. Several may be asked for at once.
 

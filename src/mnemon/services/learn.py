@@ -16,6 +16,7 @@ from mnemon.services.drafts import Draft, judged
 from mnemon.services.indexing import Text, in_window, message_text
 from mnemon.services.planning import Order
 from mnemon.services.screening import screened_name
+from mnemon.steps import stepped
 from mnemon.text.cleaning import clean
 from mnemon.text.injection import is_suspicious
 from mnemon.text.screening import redact, redact_lines
@@ -90,6 +91,7 @@ class Learning:
         self._settling = settling
         self._typed = typed
 
+    @stepped("log")
     def log(self, owner_id: str, messages: Sequence[Message], *, session_id: str) -> Learned:
         """Store messages of one session, in order, and what is learned of them: all or nothing.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from mnemon.domain.work import Work
 from mnemon.errors import StoreDamaged, StoreTooNew
 
 if TYPE_CHECKING:
@@ -47,6 +48,15 @@ class Probing:
         """
         now = self._access.clock.now()
         self._access.store.jobs.take(_JOB, now=now, every_s=0.0, lease_s=0.0)
+
+    def waiting(self) -> int:
+        """Return how many owners have something that a model is to learn from, and is due.
+
+        Raises:
+            StoreUnavailable: The store can't be reached.
+        """
+        now = self._access.clock.now()
+        return len(self._access.store.claims.owners(Work.LEARN, now=now))
 
     def embed(self) -> None:
         """Embed a word by the model that the store's vectors are of.

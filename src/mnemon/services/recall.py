@@ -17,6 +17,7 @@ from mnemon.services.candidates import Found, search
 from mnemon.services.choosing import choose
 from mnemon.services.reranking import Reader, Reading, texts_to_read
 from mnemon.services.screening import screened
+from mnemon.steps import step, stepped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -163,6 +164,7 @@ class Recalling:
             trace=trace,
         )
 
+    @stepped("recall")
     def recall(self, owner_id: str, request: Request, *, touch: bool) -> RecallResult:
         """Return what is relevant, best first."""
         watch = _Watch()
@@ -223,16 +225,19 @@ class _Asked:
 
     def scored(self, snapshot: Snapshot) -> tuple[Found, Scores]:
         """Search, and score what was found."""
-        found = search(snapshot, self.query, self.vector, self.request)
+        with step("search"):
+            found = search(snapshot, self.query, self.vector, self.request)
         self.watch.lap("search")
-        scores = self.request.profile.ranking.score(self.query, found.candidates)
+        with step("score"):
+            scores = self.request.profile.ranking.score(self.query, found.candidates)
         self.watch.lap("score")
         return found, scores
 
     def choice(self, snapshot: Snapshot, found: Found, scores: Scores) -> Choice:
         """Take the best."""
         scores = put_first(scores, found.place)
-        choice = choose(snapshot, found, scores, self.request)
+        with step("load"):
+            choice = choose(snapshot, found, scores, self.request)
         self.watch.lap("load")
         return choice
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mnemon.errors import ServiceFailed
+from mnemon.steps import stepped
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -33,6 +34,7 @@ class Reader:
         self._lock = threading.Lock()
         self._said = False
 
+    @stepped("rerank")
     def read(self, query: str, texts: Sequence[str]) -> list[float] | None:
         """Return the score of each text; None where the reranker can't be had.
 

@@ -19,6 +19,7 @@ from mnemon.services.drafts import Draft
 from mnemon.services.indexing import Text
 from mnemon.services.maintain import evict
 from mnemon.services.planning import NotReady, Order, Plan, Planning, Ready, Step, texts_of
+from mnemon.steps import count, stepped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -81,6 +82,7 @@ class Settling:
         """
         return self.carry_out(order, along).memories
 
+    @stepped("store")
     def carry_out(
         self,
         order: Order,
@@ -94,11 +96,14 @@ class Settling:
             plan = self._prepared(order, ready)
             try:
                 with self._access.store.write(order.owner_id) as tx:
-                    return self._written(tx, order, along, plan, ready)
+                    settled = self._written(tx, order, along, plan, ready)
             except NotReady as missing:
                 self._make_ready(order, missing, ready)
+            else:
+                return _counted(settled)
         with self._access.store.write(order.owner_id) as tx:
-            return self._written(tx, order, along, None, ready, hurry=True)
+            settled = self._written(tx, order, along, None, ready, hurry=True)
+        return _counted(settled)
 
     def _prepared(self, order: Order, ready: Ready) -> Plan:
         """Return a plan of the present state, with all that it needs made ready."""
@@ -154,6 +159,11 @@ class Settling:
         except ServiceFailed as error:
             _log.warning("the arbitrator failed, both memories are kept: %s", error)
             return None
+
+
+def _counted(settled: Settled) -> Settled:
+    count("memories_stored", len(settled.new))
+    return settled
 
 
 def _write(tx: Transaction, step: Step) -> None:

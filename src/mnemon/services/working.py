@@ -19,6 +19,7 @@ from mnemon.policies.postponing import Postponing
 from mnemon.services.crew import Crew
 from mnemon.services.extracting import Lost
 from mnemon.services.turns import LEASE_S, Hold, LearningTurn
+from mnemon.steps import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -123,6 +124,8 @@ class Working:
                 del running[each]
                 worked = each.result()
                 if worked is not None and worked.done + worked.failed:
+                    count(f"{worked.work}_done", worked.done)
+                    count(f"{worked.work}_failures", worked.failed)
                     looks = looks or worked.done > 0
                     yield worked
 

@@ -11,6 +11,7 @@ from mnemon.adapters.chat.steady import SteadyChat, close_pieces
 from mnemon.errors import LimitReached, StoreReadOnly, StoreUnavailable
 from mnemon.ports.chat import Reply
 from mnemon.ports.usage import Prices, Spent
+from mnemon.steps import step
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -157,7 +158,8 @@ class _Metered:
 
     def complete(self, prompt: Prompt) -> Reply:
         self._meter.begin(self._owner_id, self.name, prompt.purpose)
-        reply: Reply = self._model.complete(prompt)
+        with step("chat"):
+            reply: Reply = self._model.complete(prompt)
         self._meter.end(self._owner_id, prompt, reply)
         return reply
 

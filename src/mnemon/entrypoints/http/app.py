@@ -12,6 +12,7 @@ import anyio.to_thread
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 
+from mnemon import steps
 from mnemon.adapters.clock import SystemClock
 from mnemon.entrypoints.http import problems
 from mnemon.entrypoints.http.callers import Doorkeeper
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
+    from mnemon.adapters.tracing.spans import Spans
     from mnemon.engine import Mnemon
     from mnemon.entrypoints.http.proxying.upstreams import Upstream
     from mnemon.ports.clock import Clock
@@ -105,6 +107,7 @@ class Serving:
         read_only: Whether the service is ready where the store can't be written.
         works: Whether scheduled jobs are done by the service, beside what it is asked.
         begun: Called when callers are answered.
+        spans: Makes traces; None: there are none.
         upstream: The chat service that is asked for clients; None: there is none.
         proxying: How it is told of what is remembered.
     """
@@ -122,6 +125,7 @@ class Serving:
     read_only: bool = False
     works: bool = False
     begun: Callable[[], None] = lambda: None
+    spans: Spans | None = None
     upstream: Upstream | None = None
     proxying: Proxying = field(default_factory=Proxying)
 
@@ -147,6 +151,12 @@ def create_app(
             )
             app.state.readiness = Readiness(looked_at)
             open_.callback(app.state.readiness.close)
+            open_.enter_context(steps.watched(app.state.metrics))
+            if serving.spans is not None:
+                open_.callback(serving.spans.close)
+                open_.enter_context(steps.watched(serving.spans))
+            # What the proxy has kept by its end is learned from, and that is traced.
+            open_.push_async_callback(anyio.to_thread.run_sync, engine.drain, serving.drain_s)
             await open_.enter_async_context(agents.running())
             if app.state.proxy is not None:
                 await open_.enter_async_context(app.state.proxy.running(engine, serving.drain_s))
@@ -154,7 +164,6 @@ def create_app(
                 open_.enter_context(app.state.jobs.running(serving.drain_s))
             serving.begun()
             yield
-        await anyio.to_thread.run_sync(engine.drain, serving.drain_s)
 
     app = FastAPI(
         title="Mnemon",
@@ -169,7 +178,7 @@ def create_app(
     app.state.engine = engine
     app.state.clock = clock or SystemClock()
     app.state.devices = devices or Devices(engine.chat_model, None, lambda: False)
-    app.state.metrics = Metrics()
+    app.state.metrics = Metrics(engine.probing.waiting)
     app.state.jobs = Jobs(engine)
     app.state.proxy = None
     if serving.upstream is not None:
@@ -198,5 +207,5 @@ def create_app(
         uploads=frozenset({device.AUDIO}),
         probes=frozenset({operations.ALIVE, operations.READY}),
     )
-    app.add_middleware(Guard, limits=limits, metrics=app.state.metrics)
+    app.add_middleware(Guard, limits=limits, metrics=app.state.metrics, spans=serving.spans)
     return app

@@ -7,6 +7,7 @@ import re
 import secrets
 import threading
 import traceback
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import monotonic, perf_counter
 from typing import TYPE_CHECKING
@@ -17,10 +18,11 @@ from starlette.exceptions import HTTPException
 from mnemon.entrypoints.http.problems import Problem, answer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+    from mnemon.adapters.tracing.spans import Spans
     from mnemon.entrypoints.http.callers import Caller
     from mnemon.entrypoints.http.metrics import Metrics
 
@@ -65,8 +67,11 @@ class Guard:
     also be JSON, which a form can't send.
     """
 
-    def __init__(self, app: ASGIApp, limits: Limits, metrics: Metrics) -> None:
+    def __init__(
+        self, app: ASGIApp, limits: Limits, metrics: Metrics, spans: Spans | None = None
+    ) -> None:
         """Stand before an app."""
+        self._spans = spans
         self._app = app
         self._limits = limits
         self._metrics = metrics
@@ -92,11 +97,27 @@ class Guard:
             await send(message)
 
         self._under_way += 1
+        self._metrics.under_way.inc()
         try:
-            await self._pass(scope, receive, note, headers)
+            with self._traced(scope, headers, lambda: status):
+                await self._pass(scope, receive, note, headers)
         finally:
             self._under_way -= 1
+            self._metrics.under_way.dec()
             self._log(scope, request_id, status, perf_counter() - started)
+
+    @contextmanager
+    def _traced(self, scope: Scope, headers: Headers, status: Callable[[], int]) -> Iterator[None]:
+        """Make a span of a request, where there are traces."""
+        if self._spans is None:
+            yield
+            return
+        with self._spans.request(scope["method"], headers) as span:
+            try:
+                yield
+            finally:
+                request_id = scope["state"]["request_id"]
+                self._spans.answered(span, scope["method"], _route(scope), status(), request_id)
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:
         problem = self._problem(scope, headers)
@@ -177,7 +198,7 @@ class Guard:
         return not has_body or bool(_JSON.match(kind))
 
     def _log(self, scope: Scope, request_id: str, status: int, taken_s: float) -> None:
-        route = getattr(scope.get("route"), "path", "")
+        route = _route(scope)
         self._metrics.observe(scope["method"], route, status, taken_s)
         logger.info(
             "%s %s %s",
@@ -192,6 +213,10 @@ class Guard:
                 "taken_ms": round(taken_s * 1000, 2),
             },
         )
+
+
+def _route(scope: Scope) -> str:
+    return str(getattr(scope.get("route"), "path", ""))
 
 
 def _too_long(most: int) -> str:

@@ -3,40 +3,78 @@
 from __future__ import annotations
 
 import os
-from typing import Final
+from contextlib import contextmanager
+from time import perf_counter
+from typing import TYPE_CHECKING, Final
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
-from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+
+from mnemon.errors import MnemonError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 SHARED: Final = "PROMETHEUS_MULTIPROC_DIR"
 """The variable that names the folder in which several processes count together."""
 
-_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+
+_COUNTS: Final = {
+    "memories_stored": "Memories that were stored and had not been there.",
+    "learn_done": "Exchanges that a model has learned from in the background.",
+    "learn_failures": "Exchanges of which learning failed; they are tried again, or parked.",
+    "consolidate_done": "Summaries that were made in the background.",
+    "consolidate_failures": "Summaries that failed; they are tried again.",
+}
 
 
 class Metrics:
-    """The figures of one process, or of all that count together."""
+    """The figures of one process, or of all that count together. Thread-safe."""
 
-    def __init__(self) -> None:
-        """Begin with none."""
+    def __init__(self, waiting: Callable[[], int] = lambda: 0) -> None:
+        """Begin with none; `waiting` tells how many owners wait to be learned from."""
         self.registry = CollectorRegistry()
-        self._requests = Histogram(
-            "mnemon_request_seconds",
-            "How long requests took.",
-            ("method", "route", "status"),
-            buckets=_SECONDS,
-            registry=self.registry,
+        self._waiting = waiting
+        self._requests = self._histogram(
+            "mnemon_request_seconds", "How long requests took.", "method", "route", "status"
         )
-        self.memory_failures = Counter(
+        self._steps = self._histogram("mnemon_step_seconds", "How long steps took.", "step")
+        self._failed_steps = self._counter("mnemon_step_failures", "Steps that failed.", "step")
+        self._counts = {
+            name: self._counter(f"mnemon_{name}", told) for name, told in _COUNTS.items()
+        }
+        self.memory_failures = self._counter(
             "mnemon_memory_failures",
             "How often a chat went on without its memory, by what failed.",
-            ("stage", "kind"),
-            registry=self.registry,
+            "stage",
+            "kind",
+        )
+        self.under_way = self._gauge("mnemon_requests_under_way", "Requests under way.")
+        self.replies_waiting = self._gauge(
+            "mnemon_replies_waiting", "Exchanges of proxied chats that are still to be kept."
         )
 
     def observe(self, method: str, route: str, status: int, taken_s: float) -> None:
         """Count a request; unknown routes count as one, so that nobody can make up more."""
         self._requests.labels(method, route or "-", str(status)).observe(taken_s)
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """See `steps.Watcher`."""
+        began_s = perf_counter()
+        try:
+            yield
+        except Exception:
+            self._failed_steps.labels(name).inc()
+            raise
+        finally:
+            self._steps.labels(name).observe(perf_counter() - began_s)
+
+    def count(self, name: str, number: int) -> None:
+        """See `steps.Watcher`."""
+        if name in self._counts:
+            self._counts[name].inc(number)
 
     def text(self) -> bytes:
         """Return them as Prometheus reads them."""
@@ -44,4 +82,29 @@ class Metrics:
         if os.environ.get(SHARED):
             registry = CollectorRegistry()
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call] # has no types
-        return generate_latest(registry)
+        return generate_latest(registry) + self._of_the_store()
+
+    def _of_the_store(self) -> bytes:
+        """Return what is not counted but looked up: the same whichever process is asked."""
+        try:
+            waiting = self._waiting()
+        except MnemonError:
+            return b""  # what was counted is told all the same
+        now = CollectorRegistry()
+        told = "Owners of whom something waits to be learned from by a model, and is due."
+        Gauge("mnemon_owners_waiting", told, registry=now).set(waiting)
+        return generate_latest(now)
+
+    def _histogram(self, name: str, told: str, *labels: str) -> Histogram:
+        return Histogram(name, told, labels, buckets=_SECONDS, registry=self.registry)
+
+    def _counter(self, name: str, told: str, *labels: str) -> Counter:
+        return Counter(name, told, labels, registry=self.registry)
+
+    def _gauge(self, name: str, told: str) -> Gauge:
+        return Gauge(name, told, registry=self.registry, multiprocess_mode="livesum")
+
+
+def forget_process(pid: int) -> None:
+    """Leave out from now on what a process that has ended had under way."""
+    mark_process_dead(pid)  # type: ignore[no-untyped-call] # has no types

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final
 from mnemon.engine import Mnemon
 from mnemon.entrypoints import exits
 from mnemon.entrypoints.http import serving
-from mnemon.entrypoints.http.metrics import SHARED
+from mnemon.entrypoints.http.metrics import SHARED, forget_process
 from mnemon.errors import InvalidConfiguration, MnemonError
 from mnemon.stores import IN_MEMORY
 
@@ -146,6 +146,8 @@ class _Processes:
 
     def _replaced(self, dead: _Running) -> _Running:
         _log.error("process %s ended by %s", dead.process.pid, dead.process.exitcode)
+        if dead.process.pid is not None:
+            forget_process(dead.process.pid)
         dead.process.close()
         self._ending.wait(max(0.0, dead.since_s + _AGAIN_S - monotonic()))
         return self._started()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import uvicorn
 
+from mnemon.adapters.tracing import spans
 from mnemon.entrypoints.http import answering
 from mnemon.entrypoints.http.app import Serving, create_app
 from mnemon.entrypoints.http.proxying.configured import configured, proxying
@@ -156,6 +157,7 @@ def serve(
         read_only=plan.serve.read_only,
         works=settings.worker,
         begun=begun,
+        spans=spans.configured(os.environ),
     )
     config = uvicorn.Config(
         create_app(engine, how, devices=answering.devices(engine, settings, os.environ)),

@@ -41,6 +41,7 @@ class Afterwards:
         threads: int = 4,
         most: int = 10_000,
         waits_s: tuple[float, ...] = WAITS_S,
+        told: Callable[[int], None] = lambda _: None,
     ) -> None:
         """Do nothing yet.
 
@@ -49,9 +50,11 @@ class Afterwards:
             threads: How many owners have something done at once.
             most: How many things may wait; what comes beyond is given up.
             waits_s: See `WAITS_S`.
+            told: Called with how many more, or less, wait.
         """
         self._failed = failed
         self._waits_s = waits_s
+        self._told = told
         self._most = most
         self._waiting: dict[str, deque[tuple[Job, Future[None]]]] = {}
         self._busy: set[str] = set()
@@ -71,6 +74,7 @@ class Afterwards:
                 return nothing()
             noted = Noted(partial(self._begin, owner_id))
             self._waiting.setdefault(owner_id, deque()).append((job, noted.tried))
+            self._told(1)
         return noted
 
     def wait(self, owner_id: str, timeout_s: float) -> bool:
@@ -94,6 +98,7 @@ class Afterwards:
         self._ending.set()
         with self._changed:
             for jobs in self._waiting.values():
+                self._told(-len(jobs))
                 jobs.clear()
         self._pool.shutdown(wait=False)
 
@@ -116,6 +121,7 @@ class Afterwards:
             with self._changed:
                 if jobs:
                     jobs.popleft()
+                    self._told(-1)
 
     def _do(self, job: Job, tried: Future[None]) -> None:
         for wait_s in (*self._waits_s, None):

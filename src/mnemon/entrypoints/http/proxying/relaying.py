@@ -174,7 +174,9 @@ class Proxy:
     def _employ(self) -> None:
         """Have threads, none of which begins before there is something to do."""
         how = self._how
-        self.afterwards = Afterwards(partial(self._fail, "learn"))
+        self.afterwards = Afterwards(
+            partial(self._fail, "learn"), told=self._metrics.replies_waiting.inc
+        )
         self._recalling = Timely(
             "mnemon-recall", threads=how.threads, timeout_s=how.memory_timeout_s
         )

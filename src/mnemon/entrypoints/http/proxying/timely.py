@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
@@ -41,7 +42,7 @@ class Timely:
         """
         if len(self._under_way) >= self._most:
             raise TooLate(BUSY)
-        future = asyncio.get_running_loop().run_in_executor(self._pool, make)
+        future = asyncio.get_running_loop().run_in_executor(self._pool, copy_context().run, make)
         self._under_way.add(future)
         future.add_done_callback(self._ended)
         done, _ = await asyncio.wait([future], timeout=self._timeout_s)

@@ -1,0 +1,1 @@
+"""What is done, told to who collects traces."""
