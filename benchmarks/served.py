@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
@@ -52,13 +52,27 @@ def service(env: Mapping[str, str]) -> Iterator[tuple[str, int]]:
         [PROGRAM, "serve", "--port", "0"], env=dict(env), stderr=subprocess.PIPE, text=True
     )
     assert process.stderr is not None  # noqa: S101 - it was asked for
-    port = next(found[1] for line in process.stderr if (found := _RUNNING.search(line)))
+    port = _port(process.stderr)
     threading.Thread(target=_drained, args=(process.stderr,), daemon=True).start()
     try:
         yield f"http://127.0.0.1:{port}/v1", process.pid
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait()
+
+
+def _port(lines: Iterable[str]) -> str:
+    """Read what a service says until it says where it listens.
+
+    Raises:
+        RuntimeError: It says something else, and ends.
+    """
+    said: list[str] = []
+    for line in lines:
+        said.append(line)
+        if found := _RUNNING.search(line):
+            return found[1]
+    raise RuntimeError(f"the service does not run: {''.join(said)}")
 
 
 def _drained(lines: Any) -> None:

@@ -273,8 +273,9 @@ class Search:
                 self.index.stamp.next_item,
             )
             if len(read[term].rows):  # what never occurs is not worth remembering, without bound
+                before = lineage.postings.get(term)
                 lineage.postings[term] = read[term]
-                lineage.postings_bytes += read[term].nbytes - old.nbytes
+                lineage.postings_bytes += read[term].nbytes - (before.nbytes if before else 0)
         return read
 
     def _new_rows(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
+from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +13,7 @@ from pydantic import BeforeValidator
 
 from mnemon.engine import Mnemon
 from mnemon.entrypoints.http import wire
+from mnemon.entrypoints.http.lately import keep
 from mnemon.entrypoints.http.problems import Problem
 from mnemon.errors import Forbidden
 from mnemon.owner import OwnerMemory
@@ -86,7 +87,7 @@ class Doorkeeper:
     open_for: str | None
     wrong_keys: int
     now_s: Callable[[], float]
-    _failures: dict[str, deque[float]] = field(default_factory=dict)
+    _failures: OrderedDict[str, deque[float]] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def caller(self, secret: str | None, address: str) -> Caller:
@@ -120,7 +121,8 @@ class Doorkeeper:
 
     def _note_failure(self, address: str) -> None:
         with self._lock:
-            self._failures.setdefault(address, deque(maxlen=self.wrong_keys)).append(self.now_s())
+            before = self._failures.get(address, ())
+            keep(self._failures, address, deque([*before, self.now_s()], self.wrong_keys))
 
 
 _bearer = HTTPBearer(auto_error=False, description="An API key: `mnemon api-key create`.")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mnemon.domain.messages import Role
+from mnemon.entrypoints.http.lately import keep
 from mnemon.errors import ServiceFailed
 from mnemon.policies.actions import split_action
 from mnemon.policies.rendering.tiers import STATE
@@ -54,14 +56,14 @@ class Devices:
     transcriber: Transcriber | None
     reachable: Callable[[], bool]
     session: str = "device"
-    _sensors: dict[str, str] = field(default_factory=dict)
+    _sensors: OrderedDict[str, str] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def sense(self, owner_id: str, sensors: Mapping[str, object]) -> str:
         """Take what an owner's device senses from now on; return it as the model is told it."""
         state = rendered_state(sensors)
         with self._lock:
-            self._sensors[owner_id] = state
+            keep(self._sensors, owner_id, state)
         return state
 
     def answer(self, memory: OwnerMemory, said: str) -> Spoken:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 SHARED: Final = "PROMETHEUS_MULTIPROC_DIR"
 """The variable that names the folder in which several processes count together."""
 
+_METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 _COUNTS: Final = {
@@ -56,8 +57,9 @@ class Metrics:
         )
 
     def observe(self, method: str, route: str, status: int, taken_s: float) -> None:
-        """Count a request; unknown routes count as one, so that nobody can make up more."""
-        self._requests.labels(method, route or "-", str(status)).observe(taken_s)
+        """Count a request; unknown routes and methods count as one: nobody can make up more."""
+        known = method if method in _METHODS else "-"
+        self._requests.labels(known, route or "-", str(status)).observe(taken_s)
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import anyio.to_thread
 from starlette.responses import Response, StreamingResponse
 
+from mnemon.entrypoints.http.lately import keep
 from mnemon.entrypoints.http.problems import Problem
 from mnemon.entrypoints.http.proxying.afterwards import Afterwards, Noted, nothing
 from mnemon.entrypoints.http.proxying.asking import told
@@ -65,9 +66,6 @@ _WINDOW_SHARE: Final = 4
 _SHORTENED_AT_ONCE: Final = 4
 """How many histories are made shorter at once: as many as a model is asked, where it is not said
 otherwise (`chat.calls_at_once`)."""
-
-_PASSED_BY: Final = 10_000
-"""How many conversations are known of which something passed by with the memory off: a guess."""
 
 _OK: Final = 200
 
@@ -262,10 +260,7 @@ class Proxy:
         """Note what was said, to be kept and learned from."""
         name = (talk.memory.owner_id, talk.session)
         if talk.switch is not Switch.ON:
-            self._passed_by[name] = None
-            self._passed_by.move_to_end(name)
-            if len(self._passed_by) > _PASSED_BY:
-                self._passed_by.popitem(last=False)
+            keep(self._passed_by, name, None)
             return nothing()
         if not ask.wants_one:
             said = Heard(is_whole=True)
