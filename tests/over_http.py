@@ -12,6 +12,7 @@ import pytest
 import uvicorn
 
 from mnemon import Mnemon
+from mnemon.client.doors import RemoteOwnerMemory
 from mnemon.client.links import Link
 from mnemon.client.service import Service
 from mnemon.client.upkeep import ELSEWHERE
@@ -76,6 +77,11 @@ class ServedMnemon(RemoteMnemon):
         if name in ELSEWHERE:
             return getattr(self._engine, name)
         return super().__getattribute__(name)
+
+    def owner(self, owner_id: str) -> RemoteOwnerMemory:
+        far = super().owner(owner_id)
+        far._services = self._engine.owner(owner_id)._services
+        return far
 
     def close(self) -> None:
         super().close()

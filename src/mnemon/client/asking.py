@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -22,6 +23,7 @@ from mnemon.services.compressing import Compressed
 from mnemon.services.context import Context
 from mnemon.services.learn import Learned
 from mnemon.services.purge import Purged
+from mnemon.services.screening import screened_name
 from mnemon.services.spending import Spending
 from mnemon.services.switching import Switched
 from mnemon.shorthands import PAGE
@@ -29,6 +31,10 @@ from mnemon.text.streaming import cleaned_pieces
 
 _AT_ONCE = 1_000
 """How many messages the service gives at once."""
+
+_STRETCH_CHARS = 64_000
+"""How much of a long text is sent at once, about: what the local model embeds in some ten seconds,
+so that nobody waits in vain, while the cuts cost little. A guess."""
 
 _REMEMBER = Route("POST", "/v1/memories", Memory, once=True)
 _LEARN = Route("POST", "/v1/learn", Learned, once=True)
@@ -60,7 +66,7 @@ def _named(by_id: Route, by_key: Route, id: str | None, key: str | None) -> Aski
     if (id is None) == (key is None):
         raise InvalidInput("id", "give either an id or a key")
     if key is not None:
-        return (yield by_key.call({"key": arguments.name(key, "key")}))
+        return (yield by_key.call({"key": screened_name(key, "key")}))
     return (yield by_id.call({"id": ids.parse(str(id))}))
 
 
@@ -81,6 +87,10 @@ def supersede(old: str, new: str) -> Asking:
 
 def log(messages: Sequence[Message], session: str) -> Asking:
     """See `OwnerMemory.log`."""
+    for place, each in enumerate(arguments.several(messages, "messages")):
+        if not isinstance(each, Message):
+            problem = f"must be a Message, not {type(each).__name__}"
+            raise InvalidInput(f"messages[{place}]", problem)
     given = [
         {
             "speaker": each.speaker,
@@ -129,7 +139,8 @@ def compress(
     """See `OwnerMemory.compress`."""
     route = Route("POST", "/v1/sessions/{session}/compress", Compressed, once=True)
     given = {"session": arguments.name(session, "session"), "messages": history}
-    return (yield route.call({**given, "context_window": context_window}))
+    call = route.call({**given, "context_window": context_window})
+    return (yield replace(call, told={"messages": "history"}))
 
 
 def switch_profile(name: str, *, dry_run: bool, advance: object) -> Asking:
@@ -151,11 +162,15 @@ def refuse_callable(given: object, field: str) -> None:
 def ingested(pieces: Iterable[str], **given: Any) -> Iterable[Asking]:
     """Return what `OwnerMemory.ingest_stream` asks, one after the other.
 
-    The text is cut at blank lines, as the library does before it cuts at meaning; each stretch, of
-    some 256,000 characters, is taken in by itself.
+    The text is cut at blank lines, as the library does before it cuts at meaning; each stretch is
+    taken in by itself.
     """
     given["tags"] = arguments.several(given.get("tags", ()), "tags")
-    return (_INGEST(text=piece, **given) for piece in cleaned_pieces(pieces) if piece.strip())
+    return (_INGEST(text=piece, **given) for piece in _stretches(pieces) if piece.strip())
+
+
+def _stretches(pieces: Iterable[str]) -> Iterator[str]:
+    return cleaned_pieces(pieces, segment_chars=_STRETCH_CHARS)
 
 
 # --- shorthands: see `mnemon.shorthands` --------------------------------------------------------

@@ -39,6 +39,7 @@ class Call:
         again: Whether doing it twice does no harm.
         owner: Whom it concerns, where not the owner whose memory it is.
         timeout_s: How long the answer may take beyond what is usual.
+        told: What arguments are called here that the service calls otherwise.
     """
 
     method: str
@@ -51,6 +52,7 @@ class Call:
     again: bool = False
     owner: str | None = None
     timeout_s: float = 0.0
+    told: Mapping[str, str] = field(default_factory=dict)
 
     def read(self, value: Any) -> Any:
         """Return the answer, read from parsed JSON.
@@ -110,6 +112,7 @@ class Route:
             self.inside,
             once=self.once,
             again=self.again or self.method == "GET",
+            told={there: here for here, there in self.renamed.items()},
         )
 
 

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import secrets
 import time
 from collections.abc import AsyncIterator, Iterator
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    aclosing,
+    closing,
+    contextmanager,
+)
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -98,13 +107,19 @@ class Link(_Link):
         """Yield the lines of an answer as they come."""
         sending = Sending(call, self.service.headers(call, owner), self.service.timeout_s)
         try:
-            with self._opened().stream(**self.request(sending, None)) as response:
+            with self._begun(sending) as response:
                 if response.is_error:
                     response.read()
-                    raise self.service.failure(_reply(response))
+                    raise self.service.failure(_reply(response), {})
                 yield from _Lines().split(response.iter_bytes())
         except _errors() as error:
             raise self.service.lost(_lost(error, self.service.timeout_s)) from None
+
+    def _begun(self, sending: Sending) -> AbstractContextManager[httpx.Response]:
+        client = self._opened()
+        with _quietly():
+            request = client.build_request(**self.request(sending, None))
+            return closing(client.send(request, stream=True))
 
     def close(self) -> None:
         """Let go of all connections."""
@@ -117,7 +132,8 @@ class Link(_Link):
         client = self._opened()
         started_s = time.monotonic()
         try:
-            return _reply(client.request(**self.request(step, _content(step.call))))
+            with _quietly():
+                return _reply(client.request(**self.request(step, _content(step.call))))
         except _errors() as error:
             return _lost(error, time.monotonic() - started_s)
 
@@ -153,10 +169,10 @@ class AsyncLink(_Link):
         sending = Sending(call, self.service.headers(call, owner), self.service.timeout_s)
         cut = _Lines()
         try:
-            async with self._opened().stream(**self.request(sending, None)) as response:
+            async with await self._begun(sending) as response:
                 if response.is_error:
                     await response.aread()
-                    raise self.service.failure(_reply(response))
+                    raise self.service.failure(_reply(response), {})
                 async for piece in response.aiter_bytes():
                     for line in cut.split([piece], is_end=False):
                         yield line
@@ -164,6 +180,12 @@ class AsyncLink(_Link):
                     yield line
         except _errors() as error:
             raise self.service.lost(_lost(error, self.service.timeout_s)) from None
+
+    async def _begun(self, sending: Sending) -> AbstractAsyncContextManager[httpx.Response]:
+        client = self._opened()
+        with _quietly():
+            request = client.build_request(**self.request(sending, None))
+            return aclosing(await client.send(request, stream=True))
 
     async def close(self) -> None:
         """Let go of all connections."""
@@ -178,7 +200,8 @@ class AsyncLink(_Link):
         body = content if isinstance(content, bytes | None) else _unhurried(content)
         started_s = time.monotonic()
         try:
-            return _reply(await client.request(**self.request(step, body)))
+            with _quietly():
+                return _reply(await client.request(**self.request(step, body)))
         except _errors() as error:
             return _lost(error, time.monotonic() - started_s)
 
@@ -200,6 +223,25 @@ class _Lines:
             yield from lines
         if is_end and self._rest:
             yield self._rest
+
+
+_IS_OURS: ContextVar[bool] = ContextVar("mnemon_client_call", default=False)
+
+
+def _not_ours(_: logging.LogRecord) -> bool:
+    return not _IS_OURS.get()
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Keep out of logs what the library of HTTP notes: addresses name sessions and keys."""
+    for name in ("httpx", "httpcore"):
+        logging.getLogger(name).addFilter(_not_ours)  # the same one is added once
+    ours = _IS_OURS.set(True)
+    try:
+        yield
+    finally:
+        _IS_OURS.reset(ours)
 
 
 def _token() -> str:

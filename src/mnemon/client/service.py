@@ -39,6 +39,9 @@ _BUSY = frozenset({429, 503})
 _MESSAGE_CHARS = 500
 """How much of what a service says an error repeats: a guess."""
 
+_LISTS = frozenset({"messages", "history"})
+"""Arguments of which the library says which entry is wrong."""
+
 RETRYING = Retrying(most=5, first_pause_s=0.1, longest_pause_s=2.0)
 
 
@@ -121,19 +124,25 @@ class Service:
             given["Content-Type"] = (LINES if callable(call.body) else JSON).encode()
         return given
 
-    def failure(self, reply: Reply) -> MnemonError:
-        """Return the error that an answer tells of."""
+    def failure(self, reply: Reply, told_as: Mapping[str, str]) -> MnemonError:
+        """Return the error that an answer tells of.
+
+        Args:
+            reply: The answer.
+            told_as: What arguments are called here, by what the service calls them.
+        """
         told = _document(reply.body)
         detail = str(told.get("detail") or "")[:_MESSAGE_CHARS]
         known = error_of(str(told.get("type", UNKNOWN)), detail, _mapping(told.get("facts")))
-        return known or self._unknown(reply, detail, told)
+        return known or self._unknown(reply, detail, told, told_as)
 
-    def _unknown(self, reply: Reply, detail: str, told: Mapping[str, Any]) -> MnemonError:
+    def _unknown(
+        self, reply: Reply, detail: str, told: Mapping[str, Any], told_as: Mapping[str, str]
+    ) -> MnemonError:
         if reply.status in _WRONG:
             wrong = _mapping(next(iter(told.get("errors") or ()), None))
-            return InvalidInput(
-                str(wrong.get("field", "request")), str(wrong.get("problem", detail))
-            )
+            field_ = _argument(str(wrong.get("field", "request")), told_as)
+            return InvalidInput(field_, str(wrong.get("problem", detail)))
         if reply.status in _REFUSED:
             return Forbidden(f"{self.url}: {detail or 'the key is refused'}")
         if reply.status == _CONFLICT:
@@ -161,7 +170,7 @@ class Service:
             MnemonError: It failed.
         """
         if reply.status not in _OK:
-            raise self.failure(reply)
+            raise self.failure(reply, call.told)
         try:
             return call.read(json.loads(reply.body) if call.answer is not None else None)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
@@ -283,6 +292,13 @@ def checked_key(key: str | None, env: Mapping[str, str]) -> str:
     if not found.isascii() or not found.isprintable() or " " in found:
         raise InvalidConfiguration("key", "is no key of a service", "argument" if key else KEY)
     return found
+
+
+def _argument(place: str, told_as: Mapping[str, str]) -> str:
+    """Return which argument is meant by a place in a request: "messages.1.at" is messages[1]."""
+    name, *within = place.split(".")
+    name = told_as.get(name, name)
+    return f"{name}[{within[0]}]" if name in _LISTS and within and within[0].isdigit() else name
 
 
 def _document(body: bytes) -> Mapping[str, Any]:

@@ -380,6 +380,7 @@ DOORS: Final[dict[str, Door]] = {
 OPERATORS: Final = {
     "open": "makes the store",
     "owner": "only names who is meant",
+    "connect": "only names a service",
     "owners": "lists all, for who runs the store",
     "backup": "copies the whole store",
     "restore_backup": "replaces the whole store",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from mnemon.domain.memories import Action, Origin, State
 from mnemon.domain.messages import Role
@@ -24,7 +25,27 @@ Text = Annotated[str, Field(min_length=1, pattern=r"\S")]
 Lasting = Annotated[
     str, Field(pattern=r"^([1-9]\d{0,5}[dhm])?$", description="At most 365 days.", examples=["90d"])
 ]
-Importance = Annotated[float, Field(ge=0, le=1, examples=[0.8])]
+
+
+def _number(value: object) -> object:
+    """Refuse what is no number, though it could be taken for one."""
+    if isinstance(value, (bool, str)):
+        raise ValueError("must be a number")  # noqa: TRY004 - what pydantic expects
+    return value
+
+
+def _whole(value: Any) -> Any:
+    """Refuse what can't be answered, as it can't be encoded: lone surrogates."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ValueError("holds a lone surrogate") from None
+    return value
+
+
+Importance = Annotated[float, BeforeValidator(_number), Field(ge=0, le=1, examples=[0.8])]
+Count = Annotated[int, BeforeValidator(_number)]
+Json = Annotated[dict[str, Any], AfterValidator(_whole)]
 Id = Annotated[
     str, Field(description="UUIDv7.", examples=[_ID], json_schema_extra={"format": "uuid"})
 ]
@@ -291,8 +312,8 @@ class Query(Given):
     """What is asked."""
 
     query: Text = Field(examples=["Which units should I use?"])
-    token_budget: int = Field(2000, ge=0)
-    top_k: int | None = Field(None, ge=1, description="Over 100 is cut to 100.")
+    token_budget: Count = Field(2000, ge=0)
+    top_k: Count | None = Field(None, ge=1, description="Over 100 is cut to 100.")
     kinds: list[str] | None = None
     session: Name | None = None
     tags: list[Name] | None = Field(None, max_length=64)
@@ -490,8 +511,8 @@ class NewHistory(Given):
         }
     )
 
-    messages: list[dict[str, Any]] = Field(max_length=10_000)
-    context_window: int | None = Field(None, ge=1)
+    messages: list[Json] = Field(max_length=10_000)
+    context_window: Count | None = Field(None, ge=1)
 
 
 class CompressedOut(Sent):
@@ -622,7 +643,7 @@ class RollBack(Given):
 
     model_config = _example({"version": 1})
 
-    version: int = Field(ge=1)
+    version: Count = Field(ge=1)
 
 
 class OwnersOut(Sent):

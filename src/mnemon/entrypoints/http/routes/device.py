@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Body, Depends, Request, UploadFile
 from pydantic import BaseModel, Field
@@ -79,7 +79,7 @@ def chat_audio(memory: Memory, devices: Answering, file: UploadFile) -> Transcri
 
 @router.post("/context/sensors")
 def sense(
-    memory: Memory, devices: Answering, sensors: Annotated[dict[str, Any], Body(examples=[_SENSED])]
+    memory: Memory, devices: Answering, sensors: Annotated[wire.Json, Body(examples=[_SENSED])]
 ) -> SensedOut:
     """Take what the device senses from now on."""
     return SensedOut(state=devices.sense(memory.owner_id, sensors))
