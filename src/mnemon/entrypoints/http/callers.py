@@ -96,7 +96,7 @@ class Doorkeeper:
         Raises:
             Problem: They show none, a wrong one, or have shown too many wrong ones.
         """
-        if self.open_for is not None:
+        if self.open_for is not None and self._is_still_open():
             return Caller(KeyRole.ADMIN, self.open_for)
         self._refuse_who_tries(address)
         if secret is None:
@@ -108,6 +108,12 @@ class Doorkeeper:
                 401, "that key opens nothing", {"WWW-Authenticate": 'Bearer error="invalid_token"'}
             )
         return Caller(key.role, key.owner, key.name)
+
+    def _is_still_open(self) -> bool:
+        """Whether there are no keys yet; from the first one on it is open no more, for good."""
+        if any(each.revoked_at is None for each in self.engine.api_keys()):
+            self.open_for = None
+        return self.open_for is not None
 
     def _refuse_who_tries(self, address: str) -> None:
         with self._lock:

@@ -1,0 +1,17 @@
+#!/bin/sh
+# Run once, by PostgreSQL's image, in a new and empty server: the roles and the database that
+# docs/how-to/postgresql.md describes. Who owns the tables is not who uses them.
+set -eu
+
+psql --set ON_ERROR_STOP=1 --username "${POSTGRES_USER:-postgres}" --dbname postgres \
+    --set "deploy=$(cat "${SECRETS:-/run/secrets}/deploy_password")" \
+    --set "app=$(cat "${SECRETS:-/run/secrets}/app_password")" <<'SQL'
+CREATE ROLE mnemon_application NOLOGIN;
+CREATE ROLE mnemon_maintenance NOLOGIN;
+CREATE ROLE mnemon_deploy LOGIN PASSWORD :'deploy';
+GRANT mnemon_application, mnemon_maintenance TO mnemon_deploy;
+CREATE ROLE mnemon_app LOGIN PASSWORD :'app' IN ROLE mnemon_application;
+CREATE DATABASE memory OWNER mnemon_deploy;
+\connect memory
+CREATE EXTENSION vector;
+SQL

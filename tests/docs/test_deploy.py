@@ -1,0 +1,120 @@
+"""The files of deploy/ name what there is: settings, files, commands."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from mnemon.config.loading import ALL
+from mnemon.entrypoints.cli.commands import COMMANDS
+from mnemon.stores import KEY
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "deploy"
+
+_FROM_FILES = "_FILE"
+"""What the container's first program reads a secret from."""
+
+_HOSTS_OF_REGISTRIES = re.compile(r"(FROM|image:)\s+[\w-]+(\.[\w-]+)+[:/]")
+
+
+def files() -> list[Path]:
+    return sorted(each for each in DEPLOY.rglob("*") if each.is_file() and each.name != "secrets")
+
+
+def compose() -> dict[str, Any]:
+    read: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+    return read
+
+
+def from_files() -> set[str]:
+    text = (DEPLOY / "entrypoint.sh").read_text()
+    return set(re.findall(r"^from_file (\w+)", text, re.MULTILINE))
+
+
+@pytest.mark.parametrize("path", files(), ids=lambda path: path.name)
+def test_every_variable_is_a_setting(path: Path) -> None:
+    known = {each.variable for each in ALL.values()} | {KEY}
+    known |= {f"{each}{_FROM_FILES}" for each in from_files()}
+    named = set(re.findall(r"\bMNEMON_[A-Z0-9_]+", path.read_text()))
+    assert named <= known
+
+
+@pytest.mark.parametrize("path", files(), ids=lambda path: path.name)
+def test_no_registry_is_named(path: Path) -> None:
+    assert not _HOSTS_OF_REGISTRIES.search(path.read_text())
+
+
+def test_the_services_are_a_database_its_upgrade_a_server_and_a_worker() -> None:
+    services = compose()["services"]
+    assert list(services) == ["db", "upgrade", "server", "worker"]
+    for name in ("upgrade", "server", "worker"):
+        assert services[name]["command"][0] in COMMANDS
+        assert services[name]["read_only"] is True
+        assert services[name]["cap_drop"] == ["ALL"]
+    assert services["server"]["ports"] == ["127.0.0.1:8377:8377"]
+
+
+def test_who_owns_the_tables_is_not_who_uses_them() -> None:
+    services = compose()["services"]
+    stores = {
+        name: services[name]["environment"]["MNEMON_STORE"] for name in services if name != "db"
+    }
+    assert "//mnemon_deploy@" in stores.pop("upgrade")
+    assert all("//mnemon_app@" in each for each in stores.values())
+    assert "deploy_password" not in services["server"]["secrets"] + services["worker"]["secrets"]
+
+
+def test_secrets_come_as_files_and_in_no_other_way() -> None:
+    read = compose()
+    for service in read["services"].values():
+        for variable, value in service["environment"].items():
+            is_secret = re.search("PASSWORD|KEY", variable) and "PATH" not in variable
+            assert not is_secret or str(value).startswith("/run/secrets/"), variable
+        assert set(service["secrets"]) <= set(read["secrets"])
+    made = (DEPLOY / "make-secrets.sh").read_text()
+    assert all(name in made for name in read["secrets"])
+
+
+def test_what_the_image_copies_is_there_and_sent_to_the_build() -> None:
+    lines = (DEPLOY / "Dockerfile").read_text().splitlines()
+    copied = [line.split()[1:-1] for line in lines if line.startswith("COPY ")]
+    own = [path for each in copied for path in each if not path.startswith(("--", "/"))]
+    sent = (DEPLOY / "Dockerfile.dockerignore").read_text().splitlines()
+    for path in own:
+        assert (ROOT / path).exists(), path
+        assert any(path.startswith(each[1:]) for each in sent if each.startswith("!")), path
+
+
+def test_the_image_runs_as_nobody_in_particular_and_says_how_it_is() -> None:
+    text = (DEPLOY / "Dockerfile").read_text()
+    last = text.rsplit("FROM ", 1)[1]
+    assert re.search(r"^USER mnemon$", last, re.MULTILINE)
+    assert re.search(r"^HEALTHCHECK ", last, re.MULTILINE)
+    extras = re.search(r'"\.\[(.*)\]"', text)
+    assert extras is not None
+    project = (ROOT / "pyproject.toml").read_text()
+    assert all(re.search(rf"^{each} = \[", project, re.MULTILINE) for each in extras[1].split(","))
+
+
+def test_the_first_program_gives_secrets_on_and_hides_them_from_the_arguments(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "mnemon").write_text('#!/bin/sh\necho "$@|$MNEMON_KEY|${MNEMON_KEY_FILE:-none}"\n')
+    (tmp_path / "mnemon").chmod(0o755)
+    (tmp_path / "key").write_text("of the store\n")
+    env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "MNEMON_KEY_FILE": str(tmp_path / "key")}
+    program = str(DEPLOY / "entrypoint.sh")
+    ran = subprocess.run(
+        [program, "serve", "x y"], env=env, capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == "serve x y|of the store|none\n"
+    env["MNEMON_KEY_FILE"] = str(tmp_path / "missing")
+    ran = subprocess.run([program, "serve"], env=env, capture_output=True, text=True, check=False)
+    assert ran.returncode == 14
+    assert "can't read" in ran.stderr
