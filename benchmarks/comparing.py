@@ -1,0 +1,339 @@
+"""What is measured of one peer with so many memories, in turns with Mnemon."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property, partial
+from os import getloadavg
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+from corpus import BATCH, OTHERS, PER_OTHER, Corpus
+from measuring import Times, progress
+from numpy.typing import NDArray
+from talking import PATIENCE_S, STORE, Answer, PeerFailed, Process, Program, batches, in_base64
+
+from mnemon.testing.embedders import HashingEmbedder
+
+OWNER, OTHER, NOBODY = "memories", "other-1", "*"
+"""Who is searched; who else is there; who is not there, by a name that may mean everybody."""
+FOUND, NEAREST = 5, 10
+SEARCHES, WARMING = 200, 20
+COMPARED = 100
+"""Queries whose nearest are compared with an exact scan."""
+ADDS, FIRST_ADDS = 50, 2
+STARTS = 3
+PHASE_S = 90.0
+"""After this no further round of a phase is begun: what is slow is measured by fewer."""
+LEAST = 5
+"""Rounds that are made even so."""
+NEAR_ENOUGH = 1e-4
+"""By how much a cosine may be less than the tenth's: some keep vectors less exactly."""
+_OF_ADDS = 201
+
+Ratio = tuple[float, float, float]
+"""A median, and its quartiles."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """What every peer is given: the same texts, the same vectors, the same questions."""
+
+    texts: list[str]
+    others: Mapping[str, list[str]]
+    queries: list[str]
+    added: list[str]
+    embedder: HashingEmbedder
+
+    @classmethod
+    def of(cls, size: int, corpus: Corpus) -> Given:
+        """Make it for so many memories."""
+        texts = corpus.texts(size)
+        return cls(
+            texts,
+            {f"other-{n}": corpus.texts(PER_OTHER, stream=n) for n in range(1, OTHERS + 1)},
+            corpus.queries(texts, WARMING + SEARCHES),
+            corpus.texts(FIRST_ADDS + ADDS, stream=_OF_ADDS),
+            HashingEmbedder(),
+        )
+
+    @property
+    def total(self) -> int:
+        """How many memories there are, of all owners."""
+        return len(self.texts) + sum(len(each) for each in self.others.values())
+
+    @cached_property
+    def matrix(self) -> NDArray[np.float32]:
+        """The vectors of the owner who is searched."""
+        return self.vectors(self.texts)
+
+    def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of texts."""
+        return self.embedder.embed(texts, role="document")
+
+
+@dataclass(slots=True)
+class Measured:
+    """What one peer took with so many memories; None: not measured, `left_out` says why.
+
+    Attributes:
+        peer: Its name in the command.
+        size: Memories of the owner who is searched.
+        version: The peer's.
+        at: When that was measured.
+        load: The machine's then.
+        install_mb: What its installation weighs.
+        left_out: Why the rest is missing.
+        adds_a_second: Memories stored, many at a time.
+        adds_a_processor_second: The same of its processor time.
+        start_s: From the start of a process to its first answer.
+        start_ratio: That ÷ Mnemon's.
+        searches: How many were timed.
+        p50_ms: A search, the median.
+        p95_ms: The same, the slowest of twenty.
+        processor_ms: Its processor time, the median.
+        search_ratio: A search ÷ Mnemon's of the same round.
+        add_ms: A single write, the median.
+        add_ratio: That ÷ Mnemon's.
+        recall: The share of the nearest ten that it finds by vectors.
+        results: How many results the searches had.
+        others_results: How many of them were another owner's.
+        nobodys_results: What a search as `*` gives.
+        reads_others: Whether another owner's memory can be read by its id.
+        deletes_others: Whether it can be deleted by its id.
+        bytes_each: What a memory takes on disk, its text included.
+    """
+
+    peer: str
+    size: int
+    version: str = ""
+    install_mb: float | None = None
+    at: str = field(default_factory=lambda: f"{datetime.now(UTC):%Y-%m-%d %H:%M}")
+    load: float = field(default_factory=lambda: round(getloadavg()[0], 1))
+    left_out: str = ""
+    adds_a_second: float | None = None
+    adds_a_processor_second: float | None = None
+    start_s: float | None = None
+    start_ratio: Ratio | None = None
+    searches: int = 0
+    p50_ms: float | None = None
+    p95_ms: float | None = None
+    processor_ms: float | None = None
+    search_ratio: Ratio | None = None
+    add_ms: float | None = None
+    add_ratio: Ratio | None = None
+    recall: float | None = None
+    results: int = 0
+    others_results: int | None = None
+    nobodys_results: int | None = None
+    reads_others: bool | None = None
+    deletes_others: bool | None = None
+    bytes_each: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A peer with a store in its folder."""
+
+    program: Program
+    folder: Path
+
+
+def compare(into: Measured, peer: Filled, given: Given, mnemon: Filled) -> None:
+    """Measure a peer whose store is full, in turns with Mnemon on a copy of its own.
+
+    Raises:
+        PeerFailed: One of them failed; what was measured before stands.
+    """
+    beside = Filled(mnemon.program, peer.folder / "beside")
+    shutil.copytree(mnemon.folder / STORE, beside.folder / STORE)
+    both = {"mnemon": beside}
+    if peer.folder != mnemon.folder:
+        both["peer"] = peer
+    _start(into, both, given)
+    _use(into, both, given)
+
+
+# --- filling ------------------------------------------------------------------------------------
+
+
+def fill(into: Measured, peer: Filled, given: Given, minutes: float) -> None:
+    """Store everything, many at a time.
+
+    Raises:
+        PeerFailed: It could not, or not in that time.
+    """
+    progress(f"{into.peer}, {into.size:,}: filling")
+    started, done = perf_counter(), 0
+    seconds = processor = 0.0
+    with Process(peer.program, peer.folder) as process:
+        for owner, texts in _everything(given):
+            left = minutes * 60.0 - (perf_counter() - started)
+            try:
+                answer = _add(process, owner, texts, given, max(left, 1.0))
+            except PeerFailed as failed:
+                if perf_counter() - started < minutes * 60.0:
+                    raise
+                why = f"filling took over {minutes:g} minutes: {done:,} of {given.total:,} stored"
+                raise PeerFailed(why) from failed
+            seconds, processor = seconds + answer.seconds, processor + answer.processor
+            done += len(texts)
+        closing = process.ask("close", timeout_s=minutes * 60.0)
+    seconds, processor = seconds + closing.seconds, processor + closing.processor
+    into.adds_a_second, into.adds_a_processor_second = done / seconds, done / processor
+
+
+def _everything(given: Given) -> Iterator[tuple[str, Sequence[str]]]:
+    for owner, texts in (*given.others.items(), (OWNER, given.texts)):
+        for batch in batches(texts, BATCH):
+            yield owner, batch
+
+
+def _add(
+    process: Process, owner: str, texts: Sequence[str], given: Given, timeout_s: float = PATIENCE_S
+) -> Answer:
+    vectors = in_base64(given.vectors(texts))
+    return process.ask("add", owner=owner, texts=list(texts), vectors=vectors, timeout_s=timeout_s)
+
+
+# --- starting -----------------------------------------------------------------------------------
+
+
+def _start(into: Measured, both: Mapping[str, Filled], given: Given) -> None:
+    """Time fresh processes to their first answer."""
+    progress(f"{into.peer}, {into.size:,}: starting")
+    taken = _rounds(
+        STARTS + 1,
+        {name: partial(_first_answer, each, given) for name, each in both.items()},
+        unmeasured=1,
+    )
+    times = {name: Times([each.seconds for each in answers]) for name, answers in taken.items()}
+    mine = times.get("peer", times["mnemon"])
+    into.start_s, into.start_ratio = mine.median, _ratio(mine, times["mnemon"])
+
+
+def _first_answer(each: Filled, given: Given, number: int) -> Answer:
+    started = perf_counter()
+    with Process(each.program, each.folder) as process:
+        answer = _search(process, OWNER, given.queries[number], given)
+        seconds = perf_counter() - started
+        process.ask("close")
+    return Answer(seconds, answer.processor, answer.result)
+
+
+# --- searching, adding, and what an owner can reach ---------------------------------------------
+
+
+def _use(into: Measured, both: Mapping[str, Filled], given: Given) -> None:
+    store = both.get("peer", both["mnemon"]).folder / STORE
+    in_folder = sum(file.stat().st_size for file in store.rglob("*") if file.is_file())
+    with ExitStack() as running:
+        processes = {
+            name: running.enter_context(Process(each.program, each.folder))
+            for name, each in both.items()
+        }
+        peer = processes.get("peer", processes["mnemon"])
+        progress(f"{into.peer}, {into.size:,}: searching")
+        _searches(into, processes, given)
+        into.recall = _recall(peer, given)
+        into.bytes_each = (peer.ask("weight").result or in_folder) / given.total
+        progress(f"{into.peer}, {into.size:,}: adding")
+        _adds(into, processes, given)
+        _reaches(into, peer, given)
+        peer.ask("close")
+
+
+def _searches(into: Measured, processes: Mapping[str, Process], given: Given) -> None:
+    taken = _rounds(
+        WARMING + SEARCHES,
+        {name: partial(_search_by, process, given) for name, process in processes.items()},
+        unmeasured=WARMING,
+    )
+    mine = taken.get("peer", taken["mnemon"])
+    walls = {name: Times([each.seconds for each in answers]) for name, answers in taken.items()}
+    times = walls.get("peer", walls["mnemon"])
+    own = set(given.texts)
+    into.searches = len(mine)
+    into.p50_ms, into.p95_ms = times.median * 1e3, times.quantile(0.95) * 1e3
+    into.processor_ms = Times([each.processor for each in mine]).median * 1e3
+    into.search_ratio = _ratio(times, walls["mnemon"])
+    into.results = sum(len(each.result) for each in mine)
+    into.others_results = sum(text not in own for each in mine for text in each.result)
+
+
+def _search(process: Process, owner: str, query: str, given: Given) -> Answer:
+    vector = in_base64(given.vectors([query]))
+    return process.ask("search", owner=owner, text=query, vectors=vector, count=FOUND)
+
+
+def _search_by(process: Process, given: Given, number: int) -> Answer:
+    return _search(process, OWNER, given.queries[number], given)
+
+
+def _recall(process: Process, given: Given) -> float:
+    """Return which share of the nearest ten are as near as the tenth by an exact scan."""
+    rows = {text: row for row, text in enumerate(given.texts)}
+    shares, started = [], perf_counter()
+    for query in given.queries[:COMPARED]:
+        (vector,) = given.vectors([query])
+        asked = in_base64(vector)
+        found = process.ask("nearest", owner=OWNER, text=query, vectors=asked, count=NEAREST)
+        cosines = given.matrix @ vector
+        least = np.partition(cosines, -NEAREST)[-NEAREST] - NEAR_ENOUGH
+        near = [cosines[rows[text]] >= least for text in found.result if text in rows]
+        shares.append(sum(near) / NEAREST)
+        if perf_counter() - started > PHASE_S:
+            break
+    return float(np.mean(shares))
+
+
+def _add_one(process: Process, given: Given, number: int) -> Answer:
+    return _add(process, OWNER, [given.added[number]], given)
+
+
+def _adds(into: Measured, processes: Mapping[str, Process], given: Given) -> None:
+    taken = _rounds(
+        FIRST_ADDS + ADDS,
+        {name: partial(_add_one, process, given) for name, process in processes.items()},
+        unmeasured=FIRST_ADDS,
+    )
+    walls = {name: Times([each.seconds for each in answers]) for name, answers in taken.items()}
+    mine = walls.get("peer", walls["mnemon"])
+    into.add_ms, into.add_ratio = mine.median * 1e3, _ratio(mine, walls["mnemon"])
+
+
+def _reaches(into: Measured, process: Process, given: Given) -> None:
+    """Try to reach what is another owner's."""
+    into.nobodys_results = len(_search(process, NOBODY, given.queries[0], given).result)
+    (one,) = _add(process, OWNER, ["Nobody else is to read this sentence."], given).result
+    if process.ask("by_id").result:
+        into.reads_others = process.ask("get", owner=OTHER, id=one).result is not None
+        process.ask("delete", owner=OTHER, id=one)
+        into.deletes_others = process.ask("get", owner=OWNER, id=one).result is None
+
+
+# --- rounds -------------------------------------------------------------------------------------
+
+
+def _rounds(
+    count: int, steps: Mapping[str, Callable[[int], Answer]], *, unmeasured: int
+) -> dict[str, list[Answer]]:
+    """Take every step once a round, until there were enough or the phase has taken its time."""
+    taken: dict[str, list[Answer]] = {name: [] for name in steps}
+    started = perf_counter()
+    for number in range(count):
+        if number >= unmeasured + LEAST and perf_counter() - started > PHASE_S:
+            break
+        for name, step in steps.items():
+            taken[name].append(step(number))
+    return {name: answers[unmeasured:] for name, answers in taken.items()}
+
+
+def _ratio(mine: Times, mnemons: Times) -> Ratio:
+    over = mine.over(mnemons)
+    return (over.median, *over.spread)

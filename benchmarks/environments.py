@@ -1,0 +1,119 @@
+"""Environments for what Mnemon does not need itself: made once, outside the project."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
+
+from measuring import output, progress
+from packaging.requirements import Requirement
+from platformdirs import user_cache_path
+
+PINNED = Path(__file__).with_name("pinned")
+"""A file for each: the exact versions of everything in it."""
+FOLDER = user_cache_path("mnemon") / "benchmarks"
+_NOT_COUNTED = ("pip", "setuptools", "_distutils_hack", "pkg_resources", "distutils-precedence")
+"""What a new environment holds already."""
+_MEGABYTE = 1_000_000
+
+
+class NotInstalled(Exception):
+    """An environment could not be made; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Where a program runs.
+
+    Attributes:
+        python: Its interpreter.
+        megabytes: What was installed, without compiled files.
+    """
+
+    python: Path
+    megabytes: float
+
+
+def prepared(name: str, folder: Path = FOLDER, *, rebuild: bool = False) -> Environment:
+    """Return the environment of that name; it is made where it is not there, or is another.
+
+    Raises:
+        NotInstalled: It can't be made here.
+    """
+    place, pinned = folder / name, PINNED / f"{name}.txt"
+    stamp = place / "installed.json"
+    is_for = hashlib.sha256(pinned.read_bytes() + sys.version.encode()).hexdigest()
+    known = json.loads(stamp.read_text()) if stamp.exists() and not rebuild else {}
+    if known.get("for") != is_for:
+        _make(place, pinned)
+        known = {"for": is_for, "megabytes": _weight(place) / _MEGABYTE}
+        stamp.write_text(json.dumps(known))
+    return Environment(place / "bin" / "python", known["megabytes"])
+
+
+def announced(names: list[str], folder: Path = FOLDER) -> str:
+    """Return what making these will download, and where to."""
+    lines = [f"  {name}: {_summary(name)}" for name in names if not (folder / name).exists()]
+    if not lines:
+        return f"environments are in {folder}; nothing is downloaded"
+    return "\n".join([f"pip downloads and installs into {folder}:", *lines])
+
+
+def _summary(name: str) -> str:
+    first, *lines = (PINNED / f"{name}.txt").read_text().splitlines()
+    return f"{len(lines)} packages, {first.lstrip('# ')}"
+
+
+def _make(place: Path, pinned: Path) -> None:
+    progress(f"making an environment for {place.name}")
+    shutil.rmtree(place, ignore_errors=True)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    pip = (str(place / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-compile")
+    try:
+        output(sys.executable, "-m", "venv", str(place))
+        output(*pip, "--requirement", str(pinned))
+    except subprocess.CalledProcessError as error:
+        shutil.rmtree(place, ignore_errors=True)
+        said = [line for line in error.stderr.splitlines() if line.startswith("ERROR")]
+        raise NotInstalled(" ".join(said) or str(error)) from error
+
+
+def _weight(place: Path) -> int:
+    """Return the bytes of what was installed."""
+    (packages,) = place.glob("lib/python*/site-packages")
+    added = (each for each in packages.iterdir() if not each.name.startswith(_NOT_COUNTED))
+    files = (file for each in added for file in (each, *each.rglob("*")))
+    return sum(file.stat().st_size for file in files if file.is_file() and not file.is_symlink())
+
+
+# --- what is installed here ---------------------------------------------------------------------
+
+
+def megabytes_with(name: str) -> float:
+    """Return what a distribution of this environment weighs with all that it requires."""
+    return sum(_bytes(each) for each in _closure(name, {}).values()) / _MEGABYTE
+
+
+def _closure(name: str, found: dict[str, Distribution]) -> dict[str, Distribution]:
+    if name.lower() in found:
+        return found
+    try:
+        found[name.lower()] = one = distribution(name)
+    except PackageNotFoundError:  # of another platform
+        return found
+    for line in one.requires or ():
+        needed = Requirement(line)
+        if needed.marker is None or needed.marker.evaluate({"extra": ""}):
+            _closure(needed.name, found)
+    return found
+
+
+def _bytes(one: Distribution) -> int:
+    paths = (Path(str(each.locate())) for each in one.files or () if each.suffix != ".pyc")
+    return sum(path.stat().st_size for path in paths if path.is_file())

@@ -1,0 +1,205 @@
+"""How fast Mnemon is beside others: on the same machine, in the same minutes, with the same texts.
+
+    make bench-peers ARGS="numpy sqlite-vec"                 # these, with 1,000 and 10,000 memories
+    make bench-peers ARGS="chroma langgraph --sizes 1000"
+    make bench-peers ARGS="all --minutes 20 --json peers.json --write docs/benchmarks.md"
+
+Each peer runs in an environment of its own, which is made once, in the user's cache folder, by
+pip: what is to be downloaded is said first. `--rebuild` makes the environments anew. Nothing is
+run that is not named, but Mnemon. With `--json`, what was measured before stays in the file, and
+stands in the tables too; `make bench-plots` draws it.
+"""
+
+from __future__ import annotations
+
+import os
+
+# The same for all: fresh processes are to find compiled files, as those of an installed package do.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[_threads] = "1"
+
+# ruff: noqa: E402 - what is imported reads these variables
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from comparing import Filled, Given, Measured, compare, fill
+from corpus import Corpus
+from environments import FOLDER, NotInstalled, announced, megabytes_with, prepared
+from measuring import machine, output, progress, report
+from peer_tables import tables
+from servers import database, dropped, own_server
+from talking import PeerFailed, Program
+
+SIZES = (1_000, 10_000)
+MINUTES = 10.0
+MNEMON, POSTGRESQL = "mnemon", "mnemon-postgresql"
+_VERSION = "import importlib.metadata, sys; print(importlib.metadata.version(sys.argv[1]))"
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """What can be measured.
+
+    Attributes:
+        file: Its program.
+        distribution: What its version is of.
+        environment: Where it runs; empty: here.
+        arguments: What its program is told.
+    """
+
+    file: str
+    distribution: str
+    environment: str = ""
+    arguments: tuple[str, ...] = ()
+
+
+PEERS = {
+    MNEMON: Peer("mnemon_engine.py", "mnemon", arguments=("plain",)),
+    "mnemon-encrypted": Peer("mnemon_engine.py", "mnemon", arguments=("encrypted",)),
+    POSTGRESQL: Peer("mnemon_engine.py", "mnemon", arguments=("postgresql",)),
+    "mem0-faiss": Peer("mem0_memory.py", "mem0ai", "mem0", ("faiss",)),
+    "mem0-qdrant": Peer("mem0_memory.py", "mem0ai", "mem0", ("qdrant",)),
+    "chroma": Peer("chroma_collection.py", "chromadb", "chroma"),
+    "langgraph": Peer("langgraph_sqlite.py", "langgraph-checkpoint-sqlite", "langgraph"),
+    "mcp-memory-service": Peer("mcp_memory.py", "mcp-memory-service", "mcp-memory-service"),
+    "mempalace": Peer("mempalace_drawers.py", "mempalace", "mempalace"),
+    "txtai": Peer("txtai_hybrid.py", "txtai", "txtai"),
+    "sqlite-vec": Peer("bare_sqlite_vec.py", "sqlite-vec", "bare"),
+    "numpy": Peer("bare_numpy.py", "numpy", "bare"),
+    "usearch": Peer("bare_usearch.py", "usearch", "bare"),
+}
+
+
+def results(names: Sequence[str], asked: argparse.Namespace) -> Iterator[Measured]:
+    """Yield what was measured, Mnemon's own first, for each size."""
+    corpus = Corpus()
+    for size in asked.sizes:
+        given = Given.of(size, corpus)
+        with tempfile.TemporaryDirectory(prefix="mnemon-peers-") as scratch:
+            first, own = Measured(MNEMON, size), PEERS[MNEMON]
+            program = Program(_python(first, asked), own.file, own.arguments)
+            mnemon = Filled(program, Path(scratch, MNEMON))
+            fill(first, mnemon, given, asked.minutes)
+            compare(first, mnemon, given, mnemon)
+            yield first
+            for name in names:
+                yield _measured(name, size, given, mnemon, asked)
+
+
+def _measured(
+    name: str, size: int, given: Given, mnemon: Filled, asked: argparse.Namespace
+) -> Measured:
+    into = Measured(name, size)
+    folder = mnemon.folder.with_name(name)
+    try:
+        python = _python(into, asked)
+        with _running(name, python, asked.url) as program:
+            peer = Filled(program, folder)
+            fill(into, peer, given, asked.minutes)
+            compare(into, peer, given, mnemon)
+    except (NotInstalled, PeerFailed, OSError, subprocess.CalledProcessError) as failed:
+        into.left_out = str(failed)
+        progress(f"{name}, {size:,}: {failed}")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return into
+
+
+def _python(into: Measured, asked: argparse.Namespace) -> Path:
+    """Return the interpreter of a peer, noting what is installed there."""
+    peer, python = PEERS[into.peer], Path(sys.executable)
+    into.install_mb = megabytes_with("mnemon")
+    if peer.environment:
+        environment = prepared(peer.environment, asked.environments)
+        python, into.install_mb = environment.python, environment.megabytes
+    into.version = output(str(python), "-c", _VERSION, peer.distribution).strip()
+    return python
+
+
+@contextmanager
+def _running(name: str, python: Path, url: str) -> Iterator[Program]:
+    """Give how a peer is run; PostgreSQL has a database for as long."""
+    peer = PEERS[name]
+    if name != POSTGRESQL:
+        yield Program(python, peer.file, peer.arguments)
+        return
+    server = url or own_server(Path(tempfile.gettempdir(), "mnemon-peers"), stays=False)
+    own = database(server, f"peers_{os.getpid()}")
+    try:
+        yield Program(python, peer.file, (own,))
+    finally:
+        dropped(own)
+
+
+# --- what was measured before, and the command --------------------------------------------------
+
+
+def _read(file: Path | None) -> list[Measured]:
+    if file is None or not file.exists():
+        return []
+    return [Measured(**row) for row in json.loads(file.read_text())["results"]]
+
+
+def _merged(before: Sequence[Measured], now: Measured) -> list[Measured]:
+    """Return both, in the order of peers and sizes; what is new takes the place of what was."""
+    kept = [each for each in before if (each.peer, each.size) != (now.peer, now.size)]
+    order = list(PEERS)
+    return sorted([*kept, now], key=lambda each: (each.size, order.index(each.peer)))
+
+
+def main() -> None:
+    """Measure what is asked for, show it, and write it where that is asked for."""
+    asked = _arguments()
+    names = [name for name in asked.peers if name != MNEMON]
+    needed = sorted({PEERS[name].environment for name in names} - {""})
+    if asked.rebuild:
+        for name in needed:
+            shutil.rmtree(asked.environments / name, ignore_errors=True)
+    progress(announced(needed, asked.environments))
+    found = _read(asked.json)
+    for measured in results(names, asked):
+        found = _merged(found, measured)
+        if asked.json:
+            kept = {"machine": machine(), "results": [asdict(each) for each in found]}
+            asked.json.parent.mkdir(parents=True, exist_ok=True)
+            asked.json.write_text(f"{json.dumps(kept, indent=1, ensure_ascii=False)}\n")
+    for table in tables(found):
+        report(table, asked.write)
+
+
+def _arguments() -> argparse.Namespace:
+    reading = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    known = f"any of {', '.join(PEERS)}; all: all"
+    reading.add_argument("peers", nargs="+", choices=[*PEERS, "all"], metavar="PEER", help=known)
+    reading.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="N")
+    reading.add_argument(
+        "--minutes",
+        type=float,
+        default=MINUTES,
+        help="a store that takes longer to fill is left out",
+    )
+    reading.add_argument(
+        "--json", type=Path, metavar="FILE", help="keep what was measured, with what was before"
+    )
+    reading.add_argument("--write", type=Path, metavar="FILE", help="put the tables in their place")
+    reading.add_argument("--rebuild", action="store_true", help="make the environments anew")
+    reading.add_argument("--environments", type=Path, default=FOLDER, metavar="FOLDER")
+    reading.add_argument("--url", default="", help="of a PostgreSQL server; else one of our own")
+    asked = reading.parse_args()
+    if "all" in asked.peers:
+        asked.peers = list(PEERS)
+    return asked
+
+
+if __name__ == "__main__":
+    main()

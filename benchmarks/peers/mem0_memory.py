@@ -1,0 +1,86 @@
+"""mem0 as `pip install mem0ai` sets it up, with `infer=False`: no model reads what is added.
+
+The second argument names its vector store. Its optional keyword search (spaCy and its model, or
+fastembed) is not installed, so that it goes by vectors.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from answering import DIMENSION, ById, Handed, Store, serve
+from mem0 import Memory
+
+KINDS = {
+    "faiss": {"distance_strategy": "cosine"},
+    "qdrant": {"on_disk": True},
+}
+"""What is set of each vector store besides its place; Qdrant runs in this process."""
+
+
+class _Embedder:
+    """Stands where mem0 keeps its client of an embedding service."""
+
+    def __init__(self, handed: Handed) -> None:
+        self._handed = handed
+
+    def embed(self, text: str, memory_action: str | None = None) -> list[float]:
+        del memory_action
+        return self._handed.list(text)
+
+
+class Mem0Memory(Store, ById):
+    """A memory of many users."""
+
+    def __init__(self, folder: Path, handed: Handed) -> None:
+        """Open the memory, or make it; no key is needed, as no model is asked."""
+        super().__init__(folder, handed)
+        kind = sys.argv[2]
+        placed: dict[str, Any] = {
+            "path": str(folder / kind),
+            "collection_name": "memories",
+            "embedding_model_dims": DIMENSION,
+            **KINDS[kind],
+        }
+        unasked = {"provider": "openai", "config": {"api_key": "none"}}
+        self._memory = Memory.from_config(
+            {
+                "vector_store": {"provider": kind, "config": placed},
+                "llm": unasked,
+                "embedder": unasked,
+                "history_db_path": str(folder / "history.db"),
+            }
+        )
+        self._memory.embedding_model = _Embedder(handed)
+
+    def add(self, owner: str, texts: list[str]) -> list[str]:
+        """Add all as messages of one call."""
+        messages = [{"role": "user", "content": text} for text in texts]
+        added = self._memory.add(messages, user_id=owner, infer=False)
+        return [each["id"] for each in added["results"]]
+
+    def search(self, owner: str, text: str, count: int) -> list[str]:
+        """Search a user's."""
+        found = self._memory.search(text, filters={"user_id": owner}, top_k=count, threshold=0.0)
+        return [each["memory"] for each in found["results"]]
+
+    def get(self, owner: str, id: str) -> str | None:
+        """Read a memory by its id alone, as mem0 does."""
+        del owner
+        found = self._memory.get(id)
+        return found["memory"] if found else None
+
+    def delete(self, owner: str, id: str) -> None:
+        """Delete a memory by its id alone."""
+        del owner
+        self._memory.delete(id)
+
+    def close(self) -> None:
+        """Close its history."""
+        self._memory.close()
+
+
+if __name__ == "__main__":
+    serve(Mem0Memory)
