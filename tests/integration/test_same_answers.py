@@ -1,13 +1,15 @@
 """The same memories give the same answers, whichever database they are in and however they came.
 
-2,000 memories and messages, made up by rules, and 200 questions, with the local model: each store
-gives the ten that the reference gives, in its order, with its scores.
+Memories and messages made up by rules, and questions, with the local model: each store gives the
+ten that the reference gives, in its order, with its scores. 500 of them and 50 questions in each
+run of the tests; 2,000 and 200 in the long one.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
@@ -30,7 +32,17 @@ from mnemon.ports.embedder import TextRole
 from mnemon.testing.clock import SettableClock
 from postgres import dropped, on_server, own
 
-MEMORIES, SAID, ASKED = 1_400, 600, 200
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """How many memories and messages there are, and questions about them."""
+
+    memories: int
+    said: int
+    asked: int
+
+
+SOME, ALL = Amount(350, 150, 50), Amount(1_400, 600, 200)
 FIRST = datetime(2026, 3, 1, 8, tzinfo=UTC)
 BATCH = 50
 
@@ -72,23 +84,23 @@ QUESTIONS = (
 
 
 @cache
-def sentences() -> tuple[str, ...]:
+def sentences(amount: Amount) -> tuple[str, ...]:
     """Return different sentences, the same ones on every machine."""
     chance = random.Random(6)  # noqa: S311
     made: dict[str, None] = {}
-    while len(made) < MEMORIES + SAID:
+    while len(made) < amount.memories + amount.said:
         parts = (chance.choice(of) for of in (PEOPLE, DEEDS, THINGS, PLACES, TIMES, REASONS))
         made[f"{' '.join(filter(None, parts))}."] = None
     return tuple(made)
 
 
-def questions() -> list[str]:
+def questions(amount: Amount) -> list[str]:
     """Return what is asked about them."""
     chance = random.Random(7)  # noqa: S311
     parts = [PEOPLE, DEEDS, THINGS, PLACES, TIMES]
     return [
         chance.choice(QUESTIONS).format(*(chance.choice(each) for each in parts))
-        for _ in range(ASKED)
+        for _ in range(amount.asked)
     ]
 
 
@@ -130,13 +142,13 @@ def opened(
     return Mnemon.open(url, embedder=embedder, clock=clock, cipher=cipher, config=config), clock
 
 
-def fill_one_by_one(memory: Mnemon, clock: SettableClock) -> None:
+def fill_one_by_one(memory: Mnemon, clock: SettableClock, amount: Amount) -> None:
     """Tell all of it, in the order in which an export has it: of equals the first come first."""
-    alice, told = memory.owner("alice"), sentences()
-    for number, text in enumerate(told[:SAID]):
+    alice, told = memory.owner("alice"), sentences(amount)
+    for number, text in enumerate(told[: amount.said]):
         clock.advance(timedelta(minutes=15))
         alice.log([Message(None, text, Role.USER)], session=f"s{number // 20}")
-    for text in told[SAID:]:
+    for text in told[amount.said :]:
         clock.advance(timedelta(minutes=7))
         alice.remember(text)
 
@@ -149,25 +161,35 @@ def fill_at_once(memory: Mnemon, records: Sequence[Record]) -> None:
 Answers = list[list[tuple[str, float]]]
 
 
-def answers(memory: Mnemon, clock: SettableClock) -> Answers:
+def answers(memory: Mnemon, clock: SettableClock, amount: Amount) -> Answers:
     """Return ten answers to each question, each by its text and its score."""
     clock.advance(FIRST + timedelta(days=30) - clock.now())
-    found = (memory.recall(asked, owner="alice", top_k=10, touch=False) for asked in questions())
+    asked = questions(amount)
+    found = (memory.recall(each, owner="alice", top_k=10, touch=False) for each in asked)
     return [[(each.content, each.score.total) for each in one.memories] for one in found]
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(SOME, id="some"), pytest.param(ALL, id="all", marks=pytest.mark.soak)],
+)
+def amount(request: pytest.FixtureRequest) -> Amount:
+    taken: Amount = request.param
+    return taken
 
 
 @pytest.fixture(scope="module")
 def reference(
-    embedder: EachOnce, tmp_path_factory: pytest.TempPathFactory
+    embedder: EachOnce, amount: Amount, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[list[Record], Answers]:
     """What a store was told, one by one, and what it answers."""
-    embedder.embed(sentences(), role="document")  # at once, which is faster
+    embedder.embed(sentences(amount), role="document")  # at once, which is faster
     path = tmp_path_factory.mktemp("reference") / "memory.db"
     memory, clock = opened(path, embedder, PlainCipher())
     with memory:
-        fill_one_by_one(memory, clock)
+        fill_one_by_one(memory, clock, amount)
         records = list(memory.export(owner="alice"))
-        return records, answers(memory, clock)
+        return records, answers(memory, clock, amount)
 
 
 STORES = ("sqlite", "postgres", "pgvector")
@@ -195,6 +217,7 @@ def cipher(request: pytest.FixtureRequest, tmp_path: Path) -> Ciphers:
 
 def test_each_database_gives_the_same_answers(
     reference: tuple[list[Record], Answers],
+    amount: Amount,
     embedder: EachOnce,
     url: str | Path,
     in_memory: int,
@@ -204,13 +227,14 @@ def test_each_database_gives_the_same_answers(
     memory, clock = opened(url, embedder, cipher, in_memory)
     with memory:
         fill_at_once(memory, records)
-        assert answers(memory, clock) == expected
-    assert sum(len(each) for each in expected) > 9 * ASKED
+        assert answers(memory, clock, amount) == expected
+    assert sum(len(each) for each in expected) > 9 * amount.asked
 
 
 @pytest.mark.soak
 def test_one_by_one_or_at_once_is_the_same(
     reference: tuple[list[Record], Answers],
+    amount: Amount,
     embedder: EachOnce,
     url: str | Path,
     in_memory: int,
@@ -218,8 +242,8 @@ def test_one_by_one_or_at_once_is_the_same(
 ) -> None:
     memory, clock = opened(url, embedder, cipher, in_memory)
     with memory:
-        fill_one_by_one(memory, clock)
-        assert _ties_aside(answers(memory, clock)) == _ties_aside(reference[1])
+        fill_one_by_one(memory, clock, amount)
+        assert _ties_aside(answers(memory, clock, amount)) == _ties_aside(reference[1])
 
 
 def _ties_aside(given: Answers) -> Answers:
