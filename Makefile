@@ -47,6 +47,8 @@ soak: $(VENV)/.ready wheel ## run the long tests: many trials, large stores
 	@PYTHONPATH="$(CURDIR)/$(BUILD)/wheel" $(BIN)/python -m pytest -m soak --hypothesis-profile=soak $(ARGS)
 	$(call say,running profiles and commands with vectors in Chroma)
 	@PYTHONPATH="$(CURDIR)/$(BUILD)/wheel" $(BIN)/python -m pytest --chroma tests/conformance tests/unit/cli
+	$(call say,running profiles and the main doors through a service and its client)
+	@PYTHONPATH="$(CURDIR)/$(BUILD)/wheel" $(BIN)/python -m pytest --served tests/conformance tests/integration -k served
 	$(call say,trying every route with what is another owner's, on PostgreSQL too)
 	@PYTHONPATH="$(CURDIR)/$(BUILD)/wheel" $(BIN)/python -m pytest --everywhere -m soak tests/integration/http/test_nothing_leaks.py
 	@PYTHONPATH="$(CURDIR)/$(BUILD)/wheel" $(BIN)/python -m pytest --everywhere \

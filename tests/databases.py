@@ -50,8 +50,14 @@ _ABOUT_FILES = "unit/cli/test_keys.py"
 _BEYOND = ("conformance/", "unit/cli/", "integration/", "properties/test_engine.py")
 """Those that `--everywhere` adds."""
 
-_PROGRAMS = ("unit/cli/", "integration/http/", "integration/mcp/")
-"""Those that `--served` leaves out: they open the store where it is, or are servers themselves."""
+_SERVED = (
+    "conformance/",
+    *(f"integration/test_{name}.py" for name in ("edges", "recall", "remember", "learn", "forget")),
+    *(f"integration/test_{name}.py" for name in ("purge", "erase", "transfer", "ingest", "review")),
+    *(f"integration/test_{name}.py" for name in ("changes", "base_memory", "consolidation")),
+    *(f"integration/test_{name}.py" for name in ("compressing", "switching", "screening")),
+)
+"""Those that `--served` runs through a service and its client."""
 
 _NAMED_OTHERWISE = ("inmemory", ":memory:")
 
@@ -277,6 +283,7 @@ def databases(
     is_other = definition.get_closest_marker("sqlite") is not None
     if chroma and path.startswith(_IN_CHROMA) and path != _ABOUT_FILES:
         return [SQLITE, CHROMA]
-    if served and path.startswith(_BEYOND) and not path.startswith(_PROGRAMS):
-        return [SQLITE, SERVED]
+    if served and path.startswith(_SERVED):
+        is_local = definition.get_closest_marker("local") is not None
+        return [SQLITE] if is_local else [SQLITE, SERVED]
     return [SQLITE, POSTGRES] if named and not is_other else [SQLITE]

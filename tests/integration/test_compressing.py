@@ -184,6 +184,7 @@ def test_calls_of_tools_stay_with_their_results_and_parts_are_untouched(
     assert "Hall 0" in entry.content
 
 
+@pytest.mark.local
 @pytest.mark.parametrize(
     "history",
     [

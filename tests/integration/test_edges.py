@@ -107,6 +107,7 @@ def test_one_id_twice_in_a_call_is_one_message(alice: OwnerMemory) -> None:
     assert alice.log([]).messages == ()
 
 
+@pytest.mark.local
 def test_the_engine_says_who_it_remembers(memory: Mnemon, alice: OwnerMemory) -> None:
     assert memory.owners() == []
     alice.remember("x")

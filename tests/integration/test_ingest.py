@@ -197,6 +197,7 @@ def test_in_timeline_every_chunk_has_a_key() -> None:
         assert memory.stats(owner="a").with_embeddings == 0
 
 
+@pytest.mark.local
 def test_a_stream_that_breaks_off_keeps_what_was_stored(embedder: Watched) -> None:
     text = paragraphs(600)
     with opened("standard", embedder) as memory:
@@ -214,6 +215,7 @@ def test_a_stream_that_breaks_off_keeps_what_was_stored(embedder: Watched) -> No
         assert (fates.count("known"), fates.count("stored")) == (stored, 600 - stored)
 
 
+@pytest.mark.local
 def test_a_text_of_any_length_can_be_streamed() -> None:
     with opened("timeline") as memory:
         parts = list(memory.ingest_stream((paragraphs(2_500) for _ in range(1)), owner="a"))

@@ -117,6 +117,7 @@ def test_a_changed_text_is_judged_anew(alice: OwnerMemory) -> None:
     assert alice.review() == ()
 
 
+@pytest.mark.local
 def test_what_waits_is_the_owners_own(alice: OwnerMemory) -> None:
     held = alice.remember(ORDER, origin="tool")
     bob = type(alice)("bob", alice._services)

@@ -43,7 +43,7 @@ class Idempotency(Protocol):
         never finished is to be done again. What was begun more than a day ago is forgotten.
 
         Raises:
-            Conflict: The key was used for another request.
+            Conflict: The key was used for another request, or its reply was forgotten.
             BeingDone: The same is being done.
         """
         ...
@@ -54,4 +54,11 @@ class Idempotency(Protocol):
 
     def abandon(self, owner_id: str, key: str) -> None:
         """Forget a request that was begun and not done."""
+        ...
+
+    def forget_replies(self, owner_id: str) -> None:
+        """Forget what was answered to an owner's requests: it may hold words that are to be gone.
+
+        The requests are not done again: `begin` refuses them.
+        """
         ...

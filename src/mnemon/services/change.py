@@ -198,7 +198,9 @@ class Changing:
                 return self._forget_memory(underway, target, now)
             return self._forget_message(underway, target, now)
 
-        return self._writing.write(owner_id, change)
+        forgotten = self._writing.write(owner_id, change)
+        self._access.store.idempotency.forget_replies(owner_id)
+        return forgotten
 
     def restore(self, owner_id: str, id: str) -> Memory | Message:
         """Make an inactive memory, or a forgotten message, active again; return it.

@@ -129,6 +129,7 @@ class Purging:
 
         plan = self._writing.write(owner_id, change, ahead)
         self._indexer.forget_recent(owner_id)
+        store.idempotency.forget_replies(owner_id)
         return Purged(plan.memories, tuple(plan.messages), store.settle())
 
     def erase(self, owner_id: str) -> Erased:

@@ -48,6 +48,20 @@ class IdempotencyContract:
         with pytest.raises(Conflict):
             store.idempotency.begin("alice", "k", b"request", now=at(59))
 
+    def test_a_reply_that_is_forgotten_is_not_told_and_its_request_not_done_again(
+        self, store: Store
+    ) -> None:
+        for owner in ("alice", "bob"):
+            store.idempotency.begin(owner, "k", b"request", now=at(0))
+            store.idempotency.finish(owner, "k", _REPLY)
+        store.idempotency.begin("alice", "under way", b"request", now=at(0))
+        store.idempotency.forget_replies("alice")
+        with pytest.raises(Conflict, match="forgotten"):
+            store.idempotency.begin("alice", "k", b"request", now=at(1))
+        assert store.idempotency.begin("bob", "k", b"request", now=at(1)) == _REPLY
+        store.idempotency.finish("alice", "under way", _REPLY)
+        assert store.idempotency.begin("alice", "under way", b"request", now=at(1)) == _REPLY
+
     def test_what_was_given_up_is_done_again(self, store: Store) -> None:
         store.idempotency.begin("alice", "k", b"request", now=at(0))
         store.idempotency.abandon("alice", "k")

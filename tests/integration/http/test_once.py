@@ -72,3 +72,17 @@ def test_what_was_done_by_a_process_that_was_killed_is_not_done_again(
         again = as_alice.post(path, json=body, headers={"Idempotency-Key": path})
         assert again.status_code == 201
     assert as_alice.get("/v1/memories/stats").json() == before
+
+
+def test_what_is_forgotten_or_purged_is_told_to_nobody_again(as_alice: TestClient) -> None:
+    for number, way in enumerate(("forget", "purge")):
+        key, given = {"Idempotency-Key": f"k{number}"}, {"content": f"Likes tea number {number}"}
+        kept = as_alice.post("/v1/memories", json=given, headers=key).json()["id"]
+        gone = as_alice.post(f"/v1/{way}", json={"id": kept}, headers={"Idempotency-Key": way})
+        assert gone.status_code == 200
+        again = as_alice.post("/v1/memories", json=given, headers=key)
+        assert (again.status_code, "tea" in again.text) == (409, False)
+        assert as_alice.post(
+            f"/v1/{way}", json={"id": kept}, headers={"Idempotency-Key": way}
+        ).is_success
+    assert as_alice.get("/v1/memories").json()["total"] == 0

@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from mnemon.adapters.sql.idempotency import DONE_WITHIN, KEPT
+from mnemon.adapters.sql.idempotency import DONE_WITHIN, KEPT, REPLY_IS_GONE
 from mnemon.errors import Conflict
 from mnemon.ports.idempotency import BeingDone
 
@@ -22,6 +22,7 @@ class _Request:
     request: bytes
     begun_at: datetime
     reply: Reply | None = None
+    is_forgotten: bool = False
 
 
 class InMemoryIdempotency:
@@ -42,6 +43,8 @@ class InMemoryIdempotency:
             if known is not None and known.begun_at > now - KEPT:
                 if known.request != request:
                     raise Conflict("the idempotency key was used for another request")
+                if known.is_forgotten:
+                    raise Conflict(REPLY_IS_GONE)
                 if known.reply is not None:
                     return known.reply
                 if known.begun_at > now - DONE_WITHIN:
@@ -62,8 +65,15 @@ class InMemoryIdempotency:
         self._check_open()
         with self._lock:
             known = self._requests.get((owner_id, key))
-            if known is not None and known.reply is None:
+            if known is not None and known.reply is None and not known.is_forgotten:
                 del self._requests[owner_id, key]
+
+    def forget_replies(self, owner_id: str) -> None:
+        """See the port."""
+        with self._lock:
+            for place, known in self._requests.items():
+                if place[0] == owner_id and known.reply is not None:
+                    self._requests[place] = replace(known, reply=None, is_forgotten=True)
 
     def forget(self, owner_id: str) -> None:
         """Remove what is of an owner who is erased."""

@@ -21,11 +21,16 @@ if TYPE_CHECKING:
 DONE_WITHIN: Final = timedelta(minutes=1)
 KEPT: Final = timedelta(days=1)
 
+REPLY_IS_GONE: Final = (
+    "the request of that idempotency key was done; what was answered is forgotten"
+)
+
 _NUMBER_BYTES = 4
 _PERSON = b"mnemon idem"
 _WHOSE = "WHERE scope = ? AND key_digest = ?"
 _FORGET_OLD = "DELETE FROM idempotency WHERE scope = ? AND created_at <= ?"
 _FIND = f"SELECT request_digest, response, created_at FROM idempotency {_WHOSE}"
+_FORGET_REPLIES = "UPDATE idempotency SET response = ? WHERE scope = ? AND response IS NOT NULL"
 _BEGIN = (
     "INSERT INTO idempotency (scope, key_digest, request_digest, response, created_at)"
     " VALUES (?, ?, ?, NULL, ?) ON CONFLICT (scope, key_digest) DO UPDATE"
@@ -51,6 +56,8 @@ class SqlIdempotency:
             if row is not None and bytes(row[0]) != asked:
                 raise Conflict("the idempotency key was used for another request")
             if row is not None and row[1] is not None:
+                if not row[1]:
+                    raise Conflict(REPLY_IS_GONE)
                 return self._reply(owner_id, place[1], row)
             overdue = micros(now - DONE_WITHIN)
             if not connection.run(_BEGIN, (*place, asked, micros(now), overdue)):
@@ -79,6 +86,12 @@ class SqlIdempotency:
             connection.run(
                 f"DELETE FROM idempotency {_WHOSE} AND response IS NULL", (owner_id, _digest(key))
             )
+            connection.run("COMMIT")
+
+    def forget_replies(self, owner_id: str) -> None:
+        """See the port."""
+        with self._connections.writing() as connection:
+            connection.run(_FORGET_REPLIES, (b"", owner_id))
             connection.run("COMMIT")
 
     def _reply(self, owner_id: str, digest: bytes, row: Row) -> Reply:
