@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from mnemon.domain.audits import EXAMPLES
 from mnemon.domain.recall import TOKEN_BUDGET
 from mnemon.owner import DEFAULT_SESSION, WORKING_MEMORY
 from mnemon.shorthands import PAGE
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from mnemon.domain.audits import Audit
     from mnemon.domain.base_memory import BaseMemory
     from mnemon.domain.ingestion import Ingested
     from mnemon.domain.memories import History, Memory, Page
@@ -423,6 +425,10 @@ class OwnerDoors:
     def stats(self: _Owners, *, owner: str) -> Statistics:
         """See `OwnerMemory.stats`."""
         return self.owner(owner).stats()
+
+    def audit(self: _Owners, *, owner: str, examples: int = EXAMPLES, near: bool = True) -> Audit:
+        """See `OwnerMemory.audit`."""
+        return self.owner(owner).audit(examples=examples, near=near)
 
     def export(self: _Owners, *, owner: str) -> Iterator[Record]:
         """See `OwnerMemory.export`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mnemon.domain.audits import EXAMPLES
 from mnemon.domain.recall import CONTEXT_TOP_K, TOKEN_BUDGET
 from mnemon.policies.saying import messages_of
 from mnemon.services.screening import screened_name
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from mnemon.domain.audits import Audit
     from mnemon.domain.base_memory import BaseMemory
     from mnemon.domain.ingestion import Ingested
     from mnemon.domain.memories import History, Memory, Page
@@ -653,6 +655,22 @@ class OwnerMemory(Shorthands):
     def stats(self) -> Statistics:
         """Return how much is stored."""
         return self._services.inspecting.statistics(self.owner_id)
+
+    def audit(self, *, examples: int = EXAMPLES, near: bool = True) -> Audit:
+        """Tell how many of the active memories are not worth keeping, and which.
+
+        Duplicates, fragments of sentences, filler (greetings, offers of help) and echoes of what
+        memory or a prompt said. By words, no model is asked; nothing is changed.
+
+        Args:
+            examples: How many of each to show; over 1,000 is cut to 1,000.
+            near: Whether to look for those that are near in meaning, too, of the first 20,000
+                others, by the vectors that the store has.
+
+        Raises:
+            InvalidInput: An argument can't be taken.
+        """
+        return self._services.auditing.audit(self.owner_id, examples=examples, near=near)
 
     def export(self) -> Iterator[Record]:
         """Give all messages by session, then all memories with their history, oldest first.

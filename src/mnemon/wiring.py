@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mnemon.services.access import Access
     from mnemon.services.api_keys import ApiKeyKeeping
     from mnemon.services.asking import Models
+    from mnemon.services.audit import Auditing
     from mnemon.services.base_memory import BaseMemoryKeeping
     from mnemon.services.change import Changing
     from mnemon.services.compressing import Compressing
@@ -317,6 +318,13 @@ class Services:
         from mnemon.services.spending import Accounting
 
         return Accounting(self._access, prices(self._settings.chat))
+
+    @_once
+    def auditing(self) -> Auditing:
+        """How good memories are."""
+        from mnemon.services.audit import Auditing
+
+        return Auditing(self._access, self._indexer)
 
     @_once
     def _settling(self) -> Settling:

@@ -9,6 +9,7 @@ from typing import Any
 
 from mnemon.client.calls import Asking, Call, Method, Route
 from mnemon.client.decoding import encoded
+from mnemon.domain.audits import Audit
 from mnemon.domain.base_memory import BaseMemory
 from mnemon.domain.ingestion import Ingested
 from mnemon.domain.memories import History, Memory, Page
@@ -252,6 +253,7 @@ METHODS: Mapping[str, Method] = {
     "backlog": Route("GET", "/v1/backlog", Backlog),
     "retry": Route("POST", "/v1/retry", once=True),
     "usage": Route("GET", "/v1/usage", Spending),
+    "audit": Route("GET", "/v1/memories/audit", Audit),
     "stats": Route("GET", "/v1/memories/stats", Statistics),
     "store_fact": _stored_as("fact"),
     "store_preference": _stored_as("preference"),

@@ -62,7 +62,10 @@ class NothingLearned:
 
 @dataclass(frozen=True, slots=True)
 class SentencesLearned:
-    """`standard`: each sentence of the user's that has a cue, and asks nothing."""
+    """`standard`: each sentence of the user's that has a cue, asks nothing and means something.
+
+    "I love it!" has a cue, and is found as the message it stands in: alone it means nothing.
+    """
 
     def made(self, messages: Sequence[Message]) -> list[Made]:
         """Return a memory for each such sentence."""
@@ -79,6 +82,15 @@ def _told(content: str) -> Iterator[str]:
     for span, _cues in cue_sentences(content):
         sentence = span.of(content)
         is_short = len(sentence) <= MAX_SENTENCE_CHARS
-        if told < MAX_SENTENCES and is_short and not sentence.endswith("?"):
+        is_kept = is_short and not sentence.endswith("?") and not _is_hollow(sentence)
+        if told < MAX_SENTENCES and is_kept:
             told += 1
             yield sentence
+
+
+def _is_hollow(sentence: str) -> bool:
+    # At the first cue, for a program that only recalls needs none of it.
+    from mnemon.policies.fragments import fragment
+    from mnemon.text.hollow import filler
+
+    return filler(sentence) is not None or fragment(sentence) is not None

@@ -164,6 +164,16 @@ class Indexer:
         """Return the index entry of a text without its vectors."""
         return self._bare(text)
 
+    def digest(self, text: str) -> bytes | None:
+        """Return the digest by which the vector of a text is found; None: it has several.
+
+        Of what nobody said by name, as memories are.
+        """
+        spans = passages(text, self._counter)
+        if len(spans) != 1:
+            return None
+        return self._digest(embedded_text(None, spans[0][0].of(text)))
+
     def forget_recent(self, owner_id: str) -> None:
         """Let go of the vectors made last for an owner: their texts were removed for good."""
         self._recent.forget(owner_id)

@@ -296,6 +296,12 @@ def _roll_back(_own: Things, _other: Things) -> Iterator[Call]:
     yield from map(_call, (1, 2, 0))
 
 
+def _audit(_own: Things, _other: Things) -> Iterator[Call]:
+    yield _call()
+    yield _call(examples=100, near=False)
+    yield _call(examples=-1)
+
+
 def _retain(_own: Things, _other: Things) -> Iterator[Call]:
     yield _call(1, dry_run=True)
     yield _call(0)
@@ -362,6 +368,7 @@ DOORS: Final[dict[str, Door]] = {
     "reject": _by_id,
     "history": _by_id_or_key,
     "stats": _without,
+    "audit": _audit,
     "export": _without,
     "import_": _import,
     "summaries": _without,
@@ -405,7 +412,7 @@ READING: Final = frozenset(
     {"recall", "context", "get", "message", "messages", "sessions", "list", "review", "history"}
     | {"stats", "export", "search", "hybrid_search", "retrieve_context", "memories"}
     | {"active_count", "profile", "kind_like", "recent", "base_memory", "base_memory_versions"}
-    | {"context_with_results", "summaries", "backlog", "usage"}
+    | {"context_with_results", "summaries", "backlog", "usage", "audit"}
 )
 """The doors that only show."""
 

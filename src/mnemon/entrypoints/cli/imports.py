@@ -100,22 +100,27 @@ def batches(
         return
     if samples:
         raise InvalidInput("sample", f"only {' and '.join(SAMPLED)} have samples")
-    with _source(file) as (source, name):
+    with source(file) as (stream, name):
         if format_ == "jsonl":
-            yield _lines(source, name, owner, trusted=trusted)
+            yield _lines(stream, name, owner, trusted=trusted)
         else:
             read = chatgpt.read if format_ == "chatgpt" else claude.read
-            yield _exported(source, name, read)
+            yield _exported(stream, name, read)
 
 
 @contextmanager
-def _source(file: str) -> Iterator[tuple[BinaryIO, str]]:
+def source(file: str) -> Iterator[tuple[BinaryIO, str]]:
+    """Open a file, or standard input for "-", to be read twice; give it and what to call it.
+
+    Raises:
+        InvalidInput: It can't be read.
+    """
     if file == STANDARD_INPUT:
-        with rereadable(sys.stdin.buffer) as source:
-            yield source, "standard input"
+        with rereadable(sys.stdin.buffer) as stream:
+            yield stream, "standard input"
     else:
-        with opened(Path(file)) as source:
-            yield source, file
+        with opened(Path(file)) as stream:
+            yield stream, file
 
 
 def _exported(

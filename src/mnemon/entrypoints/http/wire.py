@@ -217,6 +217,40 @@ class StatisticsOut(Sent):
     )
 
 
+class FoundOut(Sent):
+    """A memory that is not worth keeping, and why."""
+
+    id: str
+    text: str
+    reason: str
+    of: str | None = Field(description="The memory that it repeats.")
+    similarity: float | None
+
+
+class ShareOut(Sent):
+    """The memories of which one thing is true."""
+
+    count: int
+    rate: float
+    ids: list[str]
+    examples: list[FoundOut]
+    reasons: dict[str, int]
+
+
+class AuditOut(Sent):
+    """How many memories are not worth keeping."""
+
+    memories: int
+    junk: int
+    rate: float
+    duplicates: ShareOut
+    fragments: ShareOut
+    filler: ShareOut
+    echoes: ShareOut
+    near: ShareOut | None = Field(description="Near in meaning to another; no junk.")
+    compared: int
+
+
 # --- messages -----------------------------------------------------------------------------------
 
 

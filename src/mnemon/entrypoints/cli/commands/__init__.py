@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "review": Entry("review", "Look through what is withheld, and approve or reject it."),
     "supersede": Entry("supersede", "Let a memory take the place of another."),
     "history": Entry("history", "Show what has happened to a memory."),
+    "audit": Entry("audit", "Show how many memories are not worth keeping, and which."),
     "stats": Entry("stats", "Show how much is stored, and what the model was asked."),
     "consolidate": Entry("consolidate", "Summarise what has gathered, or take a summary back."),
     "profile": Entry("profile", "List the profiles, or move an owner to another one."),

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query
 
+from mnemon.domain.audits import EXAMPLES
 from mnemon.domain.memories import Memory as StoredMemory
 from mnemon.domain.memories import State
 from mnemon.entrypoints.http import wire
@@ -64,6 +65,17 @@ def keyed_memory(
 def statistics(memory: Memory) -> wire.StatisticsOut:
     """Say how much is stored."""
     return wire.StatisticsOut.model_validate(memory.stats())
+
+
+@router.get("/audit")
+def audit(
+    memory: Memory,
+    examples: Annotated[int, Query(ge=0, description="Over 1,000 is cut to 1,000.")] = EXAMPLES,
+    *,
+    near: Annotated[bool, Query(description="Whether to compare them by meaning, too.")] = True,
+) -> wire.AuditOut:
+    """Say how many memories are not worth keeping, and which."""
+    return wire.AuditOut.model_validate(memory.audit(examples=examples, near=near))
 
 
 @router.get("/keyed/history")

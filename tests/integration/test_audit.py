@@ -1,0 +1,143 @@
+"""How good an owner's memories are."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from mnemon import AsyncMnemon, Mnemon, OwnerMemory
+from mnemon.domain.audits import Audit, Told
+from mnemon.errors import InvalidInput
+from mnemon.services.audit import Comparing, audited
+from mnemon.testing.clock import SettableClock
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+
+
+def planted(owner: OwnerMemory) -> dict[str, str]:
+    """Store two good memories and one of each junk; return the ids by what they are."""
+    texts = {
+        "tea": ("Likes tea in the morning", "user"),
+        "filler": ("Thank you so much!", "assistant"),
+        "fragment": ("They moved there", "tool"),
+        "echo": ("You mentioned that you live in Oslo.", "assistant"),
+    }
+    ids = {name: owner.remember(text, origin=origin).id for name, (text, origin) in texts.items()}
+    for name, text, key in (("home", "Lives in Oslo", "a"), ("duplicate", "lives in Oslo!", "b")):
+        ids[name] = owner.remember(text, key=key).id
+    return ids
+
+
+def junk(audit: Audit) -> set[str]:
+    shares = (audit.duplicates, audit.fragments, audit.filler, audit.echoes)
+    return {id_ for share in shares for id_ in share.ids}
+
+
+def test_an_owner_without_memories_has_no_junk(alice: OwnerMemory) -> None:
+    audit = alice.audit()
+    assert (audit.memories, audit.junk, audit.rate) == (0, 0, 0.0)
+    assert audit.filler.examples == ()
+
+
+def test_each_kind_of_junk_is_found(memory: Mnemon, alice: OwnerMemory) -> None:
+    ids = planted(alice)
+    memory.owner("bob").remember("Hello!")
+    audit = alice.audit(examples=1)
+    assert audit.memories == 6
+    assert audit.junk == 4
+    assert audit.rate == pytest.approx(4 / 6)
+    for share, name in [
+        (audit.filler, "filler"),
+        (audit.fragments, "fragment"),
+        (audit.echoes, "echo"),
+        (audit.duplicates, "duplicate"),
+    ]:
+        assert share.ids == (ids[name],)
+        assert [each.id for each in share.examples] == [ids[name]]
+    (example,) = audit.duplicates.examples
+    assert (example.of, example.text) == (ids["home"], "lives in Oslo!")
+
+
+def test_only_active_memories_are_looked_at(alice: OwnerMemory) -> None:
+    ids = planted(alice)
+    for name in ("filler", "fragment", "echo"):
+        alice.forget(ids[name])
+    assert junk(alice.audit()) == {ids["duplicate"]}
+
+
+def test_what_is_near_is_shown_and_is_no_junk(alice: OwnerMemory) -> None:
+    words = "The quick brown fox jumps over the lazy dog near the old river bank at noon"
+    first = alice.remember(words)
+    second = alice.remember(words.replace("noon", "night"))
+    audit = alice.audit()
+    assert audit.junk == 0
+    assert audit.near is not None
+    assert audit.compared == 2
+    (example,) = audit.near.examples
+    assert (example.id, example.of) == (second.id, first.id)
+    assert example.similarity is not None
+    assert 0.85 <= example.similarity < 1
+    assert alice.audit(near=False).near is None
+
+
+def test_what_an_assistant_tells_again_is_an_echo(alice: OwnerMemory) -> None:
+    words = "old clocks and radios from flea markets in the workshop behind the house in {}".format
+    told = alice.remember(f"On most Sundays I repair {words('Leipzig')}")
+    again = alice.remember(
+        f"On most Sundays the user repairs {words('Leipzig')}", origin="assistant"
+    )
+    other = alice.remember(f"On most Sundays the user repairs {words('Graz')}", origin="assistant")
+    audit = alice.audit()
+    assert audit.echoes.ids == (again.id,)
+    assert audit.echoes.examples[0].of == told.id
+    assert other.id not in junk(audit)
+
+
+def test_no_vector_is_made_for_it(tmp_path: Path, clock: SettableClock) -> None:
+    embedder = HashingEmbedder()
+    with Mnemon.open(
+        tmp_path / "m.db", profile="timeline", embedder=embedder, clock=clock, tokens=WordCounter()
+    ) as memory:
+        memory.remember("Lives in Oslo", key="home", owner="alice")
+        assert memory.audit(owner="alice").compared == 0
+
+
+def test_it_changes_nothing(alice: OwnerMemory) -> None:
+    planted(alice)
+    before = list(alice.export())
+    alice.audit()
+    assert list(alice.export()) == before
+
+
+def test_so_many_examples_there_cannot_be(alice: OwnerMemory) -> None:
+    planted(alice)
+    assert alice.audit(examples=0).filler.examples == ()
+    with pytest.raises(InvalidInput, match="at least 0"):
+        alice.audit(examples=-1)
+
+
+def test_what_is_learned_of_filler_is_nothing(alice: OwnerMemory) -> None:
+    alice.learn("Hi there! I love it! Always here to help.", "Great! How can I help you today?")
+    alice.learn("I love hiking. Never had a chance to visit it.", "Nice!")
+    audit = alice.audit()
+    assert (audit.memories, audit.junk) == (1, 0)
+
+
+async def _audited(path: Path, clock: SettableClock) -> int:
+    async with await AsyncMnemon.open(
+        path, embedder=HashingEmbedder(), clock=clock, tokens=WordCounter()
+    ) as memory:
+        await memory.remember("Hello!", owner="alice")
+        return (await memory.audit(owner="alice")).filler.count
+
+
+def test_it_can_be_awaited(tmp_path: Path, clock: SettableClock) -> None:
+    assert asyncio.run(_audited(tmp_path / "m.db", clock)) == 1
+
+
+def test_texts_of_no_store_are_compared_by_an_embedder() -> None:
+    told = [Told("1", "Likes green tea and cake"), Told("2", "Likes tea, green, and cake")]
+    audit = audited(told, Comparing.by(HashingEmbedder()))
+    assert audit.near is not None
+    assert audit.near.ids == ("2",)

@@ -1,0 +1,78 @@
+"""What holds of every audit."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from mnemon.domain.audits import Audit, Told
+from mnemon.policies.auditing import judged
+from mnemon.policies.nearness import nearest_before
+from mnemon.policies.vectors import cosines
+from mnemon.services.audit import audited
+from mnemon.testing.audited import load_audited
+
+GOOD = [each.text for each in load_audited() if each.label == "good"]
+TEXTS = [each.text for each in load_audited()]
+INT8 = st.integers(-127, 127)
+
+
+def told(texts: list[str]) -> list[Told]:
+    return [Told(str(number), text) for number, text in enumerate(texts)]
+
+
+def shares(audit: Audit) -> list[int]:
+    found = (audit.duplicates, audit.fragments, audit.filler, audit.echoes)
+    return [each.count for each in found]
+
+
+@given(st.lists(st.sampled_from(GOOD), unique=True))
+def test_of_distinct_facts_nothing_is_junk(texts: list[str]) -> None:
+    audit = audited(told(texts), None)
+    assert audit.memories == len(texts)
+    assert audit.junk == 0
+    assert audit.rate == 0.0
+    assert shares(audit) == [0, 0, 0, 0]
+
+
+@given(st.lists(st.sampled_from(GOOD), unique=True, min_size=1), st.data())
+def test_planted_duplicates_are_all_found_and_nothing_else(
+    texts: list[str], data: st.DataObject
+) -> None:
+    again = data.draw(st.lists(st.sampled_from(texts), max_size=8))
+    planted = [f" {text} " if data.draw(st.booleans()) else text for text in again]
+    audit = audited(told([*texts, *planted]), None, examples=100)
+    assert shares(audit) == [len(planted), 0, 0, 0]
+    assert audit.junk == len(planted)
+    assert audit.duplicates.ids == tuple(map(str, range(len(texts), len(texts) + len(planted))))
+    originals = [texts[int(each.of or -1)] for each in audit.duplicates.examples]
+    assert originals == again
+
+
+@given(st.lists(st.sampled_from(TEXTS)), st.integers(0, 4))
+def test_the_figures_agree(texts: list[str], examples: int) -> None:
+    audit = audited(told(texts), None, examples=examples)
+    assert max(shares(audit)) <= audit.junk <= min(sum(shares(audit)), audit.memories)
+    for each in (audit.duplicates, audit.fragments, audit.filler, audit.echoes):
+        assert len(each.ids) == each.count == sum(each.reasons.values())
+        assert len(each.examples) == min(each.count, examples)
+        assert [example.id for example in each.examples] == list(each.ids[:examples])
+
+
+@given(st.text() | st.text(alphabet="aI{[(\"'`:- .…\n<>Q:A?", max_size=60))
+def test_every_text_can_be_judged(text: str) -> None:
+    assert all(reason for reason in judged(text).values())
+
+
+@settings(max_examples=30)
+@given(arrays(np.int8, st.tuples(st.integers(0, 600), st.just(3)), elements=INT8, fill=INT8))
+def test_the_nearest_before_is_that_of_a_plain_search(stored: np.ndarray) -> None:
+    rows, best = nearest_before(stored)
+    assert rows.shape == best.shape == (len(stored),)
+    for row in range(len(stored)):
+        before = cosines(stored[:row], stored[row])
+        if row == 0:
+            assert (rows[0], best[0]) == (-1, -1.0)
+        else:
+            assert abs(best[row] - before.max()) < 1e-5
+            assert abs(before[rows[row]] - before.max()) < 1e-5

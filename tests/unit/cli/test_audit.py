@@ -1,0 +1,115 @@
+"""`mnemon audit`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+MEMORIES = ["Likes tea", "likes tea!", "Hello there!", "Lives in Oslo", "My name is"]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "mem0.json"
+    items = [{"id": f"m{at}", "memory": text} for at, text in enumerate(MEMORIES)]
+    path.write_text(json.dumps({"results": items}))
+    return path
+
+
+def test_an_owner_is_audited(mnemon: Any) -> None:
+    for text in ("Likes tea", "Thanks a lot!"):
+        mnemon.ok("remember", text)
+    told = mnemon.ok("audit").out
+    assert "2 memories of tester" in told
+    assert "Thanks a lot!" in told
+    assert "50.0 %" in told
+    assert "Likes tea" not in told
+    assert mnemon.json("audit")["filler"]["count"] == 1
+    assert mnemon.ok("audit", "--owner", "nobody").out == "0 memories of nobody\n"
+
+
+def test_a_file_is_audited_and_no_store_is_made(mnemon: Any, file: Path, tmp_path: Path) -> None:
+    audit = mnemon.json("audit", str(file))
+    assert (audit["memories"], audit["junk"]) == (5, 3)
+    assert audit["duplicates"]["ids"] == ["m1"]
+    assert audit["filler"]["ids"] == ["m2"]
+    assert audit["fragments"]["ids"] == ["m4"]
+    assert audit["duplicates"]["examples"] == [
+        {
+            "id": "m1",
+            "text": "likes tea!",
+            "reason": "the same words",
+            "of": "m0",
+            "similarity": None,
+        }
+    ]
+    assert list(tmp_path.rglob("*")) == [file]
+
+
+def test_lines_come_by_standard_input_too(mnemon: Any) -> None:
+    lines = "\n".join(json.dumps(text) for text in MEMORIES)
+    audit = mnemon.json("audit", "-", "--format", "jsonl", stdin=lines)
+    assert audit["filler"]["ids"] == ["standard input:3"]
+
+
+def test_what_export_writes_is_read(mnemon: Any, tmp_path: Path) -> None:
+    mnemon.ok("remember", "Thanks!")
+    path = tmp_path / "all.jsonl"
+    path.write_text(mnemon.ok("export").out)
+    assert mnemon.json("audit", str(path))["filler"]["count"] == 1
+
+
+@pytest.mark.parametrize(
+    ("limit", "code"), [("59%", 16), ("60%", 0), ("0.6", 0), ("0", 16), ("100 %", 0)]
+)
+def test_too_much_junk_can_fail(mnemon: Any, file: Path, limit: str, code: int) -> None:
+    answer = mnemon("audit", str(file), "--no-model", "--fail-above", limit)
+    assert answer.code == code
+    assert ("60.0 % are junk" in answer.err) == bool(code)
+
+
+@pytest.mark.parametrize("limit", ["5", "-1%", "five", "101%", "nan"])
+def test_what_is_no_share_is_refused(mnemon: Any, file: Path, limit: str) -> None:
+    answer = mnemon("audit", str(file), "--fail-above", limit)
+    assert answer.code == 2
+    assert "write 5% or 0.05" in answer.err
+
+
+def test_without_a_model_nothing_is_compared(mnemon: Any, file: Path) -> None:
+    assert mnemon.json("audit", str(file), "--no-model")["near"] is None
+    assert mnemon.json("audit", str(file))["compared"] == 2
+
+
+def test_so_many_examples_are_shown_as_asked_for(mnemon: Any, tmp_path: Path) -> None:
+    path = tmp_path / "m.jsonl"
+    path.write_text('"Likes tea"\n' * 30)
+    assert len(mnemon.json("audit", str(path))["duplicates"]["examples"]) == 5
+    assert len(mnemon.json("audit", str(path), "--examples", "20")["duplicates"]["examples"]) == 20
+    assert "Likes tea" not in mnemon.ok("audit", str(path), "--examples", "0").out
+
+
+@pytest.mark.parametrize(
+    ("content", "where"),
+    [(b'"a"\n{"content": 3}', ":2"), (b"\x00\x01", ":1"), (b'["a", ', ":1")],
+)
+def test_a_file_of_another_form_names_the_line(
+    mnemon: Any, tmp_path: Path, content: bytes, where: str
+) -> None:
+    path = tmp_path / "m.jsonl"
+    path.write_bytes(content)
+    answer = mnemon("audit", str(path))
+    assert answer.code == 2
+    assert f"{path}{where}" in answer.err
+
+
+def test_a_file_that_is_not_there_is_an_error(mnemon: Any) -> None:
+    assert mnemon("audit", "nowhere.json").code == 2
+
+
+def test_what_a_terminal_would_obey_is_shown(mnemon: Any, tmp_path: Path) -> None:
+    path = tmp_path / "m.jsonl"
+    path.write_text(json.dumps("My name is \u001b[31m the") + "\n")
+    assert "\u001b" not in mnemon.ok("audit", str(path)).out

@@ -1,0 +1,129 @@
+"""Memories in files of other programs."""
+
+import io
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from mnemon import Mnemon
+from mnemon.domain.audits import Told
+from mnemon.domain.memories import Origin
+from mnemon.errors import InvalidInput
+from mnemon.exchange import backup
+from mnemon.exchange.memories import Format, format_of, read
+from mnemon.testing.clock import SettableClock
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+
+MEM0 = {
+    "results": [
+        {
+            "id": "0196",
+            "memory": "Likes tea",
+            "hash": "9c",
+            "metadata": {"a": 1},
+            "created_at": "2025-05-01T10:00:00-07:00",
+            "user_id": "alice",
+            "role": "user",
+        },
+        {"id": 2, "data": "Lives in Oslo", "score": None},
+    ],
+    "relations": [],
+}
+TOLD = [Told("0196", "Likes tea", None, Origin.USER), Told("2", "Lives in Oslo")]
+
+
+def found(content: str | bytes, format_: Format | None = None) -> list[Told]:
+    data = content.encode() if isinstance(content, str) else content
+    return list(read(io.BytesIO(data), "m", format_))
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("given", [MEM0, MEM0["results"], {"memories": MEM0["results"]}])
+def test_what_mem0_gives_is_read_in_any_wrapping(given: Any, indent: int | None) -> None:
+    assert found(json.dumps(given, indent=indent)) == TOLD
+    assert found("\ufeff" + json.dumps(given, indent=indent), "mem0") == TOLD
+
+
+def test_lines_are_read_under_the_names_that_programs_use() -> None:
+    lines = [
+        '"Likes tea"',
+        '{"content": "Likes jazz", "id": "x", "key": "music", "origin": "assistant"}',
+        '{"text": "Likes rain"}',
+        "",
+        '{"type": "memory", "content": "Likes snow"}',
+        '{"type": "message", "content": "Hello!", "speaker": "Ann"}',
+    ]
+    assert found("\n".join(lines)) == [
+        Told("m:1", "Likes tea"),
+        Told("x", "Likes jazz", "music", Origin.ASSISTANT),
+        Told("m:3", "Likes rain"),
+        Told("m:5", "Likes snow"),
+    ]
+
+
+def test_of_our_own_export_the_active_memories_are_read() -> None:
+    clock = SettableClock(datetime(2025, 1, 1, tzinfo=UTC))
+    with Mnemon.open(
+        ":memory:", embedder=HashingEmbedder(), clock=clock, tokens=WordCounter()
+    ) as memory:
+        owner = memory.owner("alice")
+        owner.learn("Hello!", "Hi!")
+        kept = owner.remember("Likes tea", key="tea", origin="tool")
+        owner.supersede(owner.remember("Likes milk").id, kept.id)
+        lines = b"".join(backup.write(owner.export(), "alice", clock.now()))
+    assert found(lines) == [Told(kept.id, "Likes tea", "tea", Origin.TOOL)]
+
+
+@pytest.mark.parametrize(
+    ("content", "form"),
+    [
+        ("", "jsonl"),
+        ("[]", "mem0"),
+        ('{"results": []}', "mem0"),
+        ('{\n "results": []}', "mem0"),
+        ('{"content": "a"}', "jsonl"),
+        ('{"content": broken}', "jsonl"),
+        ('"a"', "jsonl"),
+        (
+            '{"type": "mnemon", "version": 1, "owner": "a", "exported_at": "2025-01-01T00:00:00Z"}',
+            "mnemon",
+        ),
+    ],
+)
+def test_the_form_is_told_by_the_beginning(content: str, form: str) -> None:
+    assert format_of(io.BytesIO(content.encode())) == form
+
+
+@pytest.mark.parametrize(
+    ("content", "field", "problem"),
+    [
+        ('"a"\n{"content": "b"\n', "m:2", "truncated"),
+        ('"a"\n{"content": 3}\n', "m:2", "expected `str | null`"),
+        ('"a"\n\n{"id": "x"}\n', "m:3", "has no text"),
+        ('"a"\n17\n', "m:2", "expected"),
+        ("not JSON", "m:1", "JSON"),
+        (b'"a"\n"\xff"', "m:2", "utf-8"),
+        ("[" * 100_000, "m:1", "nested too deeply"),
+        ('"a"\n' + '{"a":' * 100_000, "m:2", "nested|truncated"),
+        ('[{"memory": "a"},\n {"memory": 1}]', "m:2", "expected `str | null`"),
+        ('[{"memory": "a"},\n {"id": 1}]', "m:2", "has no text"),
+        ('[{"memory": "a"}', "m:1", "breaks off"),
+        ('{\n"results": [\n{"memory": "a",}]}', "m:3", "property name"),
+        ('{\n"results": "a"}', "m", "has no list"),
+        ('{\n"results": [{"memory": "a"}, 3]}', "m, memory 2", "expected `object`"),
+        ('{\n"results": ' + "[" * 100_000, "m", "nested too deeply"),
+        ('{\n"results": [' + "9" * 5_000 + "]}", "m", "too many digits"),
+        (b'{\n"results": ["\xff"]}', "m", "UTF-8"),
+    ],
+)
+def test_what_is_wrong_names_the_line(content: str | bytes, field: str, problem: str) -> None:
+    with pytest.raises(InvalidInput, match=problem) as caught:
+        found(content)
+    assert caught.value.field == field
+
+
+def test_secrets_are_left_out() -> None:
+    (told,) = found('"My password is hunter2-and-more"')
+    assert told.text == "My password is [REDACTED]"

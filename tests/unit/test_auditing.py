@@ -1,0 +1,111 @@
+import pytest
+
+from mnemon.domain.messages import Message, Role
+from mnemon.policies.auditing import Judgement, judged
+from mnemon.policies.fragments import fragment
+from mnemon.policies.learning import SentencesLearned
+from mnemon.testing.audited import Labelled, load_audited
+from mnemon.text.hollow import filler
+
+LABELLED = load_audited()
+GOOD = [each.text for each in LABELLED if each.label == "good"]
+JUNK = [each for each in LABELLED if each.label != "good"]
+
+NOT_TOLD = 10
+"""How many of the junk may pass for good: those that take a parse to tell."""
+
+
+def test_there_is_enough_to_judge_by() -> None:
+    assert len(GOOD) >= 300
+    assert len(JUNK) >= 250
+    assert len({each.text for each in LABELLED}) == len(LABELLED)
+
+
+@pytest.mark.parametrize("text", GOOD)
+def test_a_memory_worth_keeping_is_no_junk(text: str) -> None:
+    assert judged(text) == {}
+
+
+def test_most_junk_is_told() -> None:
+    passed = [each.text for each in JUNK if not judged(each.text)]
+    assert len(passed) <= NOT_TOLD, passed
+
+
+@pytest.mark.parametrize("label", ["fragment", "filler", "echo"])
+def test_junk_is_told_as_what_it_is(label: str) -> None:
+    told = [(each, judged(each.text)) for each in JUNK if each.label == label]
+    wrong: list[Labelled] = [each for each, found in told if found and label not in found]
+    assert len(wrong) <= 1, wrong
+
+
+def test_what_has_a_key_is_no_fragment() -> None:
+    assert judged("12") == {Judgement.FRAGMENT: "no words"}
+    assert judged("12", keyed=True) == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Sure, here is a list of my medication.",
+        "You mentioned that you would call yourself Max.",
+        "You are an assistant who answers in German.",
+    ],
+)
+def test_the_users_own_words_are_no_assistants(text: str) -> None:
+    assert judged(text) != {}
+    assert judged(text, by_user=True) == {}
+
+
+def test_an_exchange_is_filler_where_both_say_nothing() -> None:
+    assert judged("Q: Hi!\nA: Hello! How can I help you today?") == {Judgement.FILLER: "greeting"}
+    assert judged("Q: I live in Oslo.\nA: Great! Anything else?") == {}
+    assert judged("Q: I love it!\nA: So you prefer tea to coffee.") == {}
+
+
+def test_a_name_behind_a_greeting_is_none_of_its_own() -> None:
+    assert filler("Hi Anna! Good to see you.") == "greeting"
+    assert filler("Hi, my name is Anna.") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "我喜欢喝茶",
+        "Мне нравится чай",
+        "أحب الشاي",
+        "J'aime le thé",
+        "C'est mon but",
+        "Me gusta el té",
+    ],
+)
+def test_of_other_languages_nothing_is_said(text: str) -> None:
+    assert judged(text) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "no words"),
+        ("\n- \n", "no words"),
+        ("because", "says nothing"),
+        ("My name is", "cut off"),
+        ("Ich wohne in", "cut off"),
+        ("which is cheaper than the train", "begins in the middle"),
+        ("They moved there", "means something said before"),
+        ("The blue sofa", "no predicate"),
+        ('{"memory": "Likes tea"}', "data"),
+        ('{"indent": 2', "data"),
+    ],
+)
+def test_a_fragment_says_why(text: str, why: str) -> None:
+    assert fragment(text) == why
+
+
+def test_whole_data_is_none() -> None:
+    assert fragment('{"indent": 2, "tabs": false}') is None
+
+
+def test_a_sentence_that_means_nothing_alone_is_not_learned() -> None:
+    said = "I love it! I love hiking in the Alps. They use polars, actually, so you can use it."
+    made = SentencesLearned().made([Message(None, said, Role.USER)])
+    assert [each.content for each in made] == ["I love hiking in the Alps."]
