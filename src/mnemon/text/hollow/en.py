@@ -335,7 +335,7 @@ HOLLOW = Hollow(
         ),
         r"it'd",
     ),
-    objects=listed("it that this them those these there so him her one too here"),
+    objects=listed("it that this them those these there so him her one here"),
     determiners=listed("the this that these those his her their"),
     predicate=(
         r".*(?:s|ed)|is|are|am|was|were|be|been|have|had|do|did|can|will|would|could|should|may"
