@@ -106,7 +106,8 @@ def test_whole_data_is_none() -> None:
 
 
 def test_a_sentence_that_means_nothing_alone_is_not_learned() -> None:
-    said = "I love it! I love hiking in the Alps. I love traveling too. They use polars, actually, so you can use it."
+    said = "I love it! I love hiking in the Alps. I love traveling too. "
+    said += "They use polars, actually, so you can use it."
     made = SentencesLearned().made([Message(None, said, Role.USER)])
     assert [each.content for each in made] == [
         "I love hiking in the Alps.",
