@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import types
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
@@ -101,6 +102,8 @@ def encoded(value: object, field: str) -> Any:
     Raises:
         InvalidInput: There is no such thing in JSON.
     """
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InvalidInput(field, f"is {value}; must be a number")
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
     if isinstance(value, datetime):

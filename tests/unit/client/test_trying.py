@@ -1,0 +1,150 @@
+"""When a client tries again, and what it says in the end."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from mnemon.client.asking import METHODS
+from mnemon.client.calls import Call
+from mnemon.client.service import Conversation, Lost, Outcome, Pausing, Reply, Sending, Service
+from mnemon.errors import (
+    Conflict,
+    Forbidden,
+    InvalidInput,
+    LimitReached,
+    ServiceFailed,
+    StoreUnavailable,
+)
+
+URL, KEY = "http://127.0.0.1:8377", "mnk_secret"
+READ = Call("GET", "/v1/owners", answer=list[str], inside="owners", again=True)
+WRITE = Call("POST", "/v1/retry", once=True)
+ONLY_ONCE = Call("POST", "/v1/owner/readmit")
+DONE = Reply(204, {}, b"")
+CUT, UNSENT = Lost("broke off the connection"), Lost("can't be reached", is_unsent=True)
+
+
+def problem(status: int, detail: str, wait_s: int | None = None, **more: Any) -> Reply:
+    headers = {} if wait_s is None else {"retry-after": str(wait_s)}
+    body = {"type": "about:blank", "detail": detail, "errors": [], "facts": {}, **more}
+    return Reply(status, headers, json.dumps(body).encode())
+
+
+def tried(call: Call, *outcomes: Outcome) -> tuple[list[Sending], list[float], Any]:
+    """Return what was sent, the pauses, and what came of it, where these are what comes."""
+    tokens = iter(range(9))
+    conversation = Conversation(
+        Service(URL, KEY, 5.0), "alice", lambda: 0.0, lambda: 1.0, lambda: str(next(tokens))
+    )
+    steps, coming = conversation.answered(call), iter(outcomes)
+    sent: list[Sending] = []
+    pauses: list[float] = []
+    outcome: Outcome = None
+    while True:
+        try:
+            step = steps.send(outcome)
+        except StopIteration as end:
+            assert next(coming, None) is None
+            return sent, pauses, end.value
+        if isinstance(step, Pausing):
+            pauses.append(step.seconds)
+            outcome = None
+        else:
+            sent.append(step)
+            outcome = next(coming)
+
+
+def test_a_write_is_tried_again_with_the_same_key() -> None:
+    sent, pauses, _ = tried(WRITE, CUT, CUT, DONE)
+    assert [each.headers["Idempotency-Key"] for each in sent] == [b"0"] * 3
+    assert pauses == [0.1, 0.2]
+
+
+def test_after_five_more_tries_it_gives_up_and_names_the_address_not_the_key() -> None:
+    with pytest.raises(StoreUnavailable, match=f"{URL}: broke off") as failed:
+        tried(WRITE, *[CUT] * 6)
+    assert KEY not in str(failed.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "outcome", "again"),
+    [
+        (READ, CUT, True),
+        (WRITE, CUT, True),
+        (ONLY_ONCE, CUT, False),
+        (ONLY_ONCE, UNSENT, True),
+        (READ, Lost("gave no answer in time", is_overdue=True), False),
+        (WRITE, Lost("gave no answer in time", is_overdue=True), False),
+        (WRITE, problem(429, "too many requests", 3), True),
+        (ONLY_ONCE, problem(503, "too many requests are under way", 1), True),
+        (WRITE, problem(409, "being done", 1, type="urn:mnemon:error:conflict"), True),
+        (WRITE, problem(409, "it is active", type="urn:mnemon:error:conflict"), False),
+        (WRITE, problem(429, "too many requests", 21), False),
+        (WRITE, problem(429, "spent", 3, type="urn:mnemon:error:limit-reached"), False),
+        (WRITE, problem(503, "locked", 1, type="urn:mnemon:error:store-unavailable"), False),
+        (WRITE, problem(500, "an unexpected error"), False),
+    ],
+)
+def test_it_is_tried_again_where_that_does_no_harm(
+    call: Call, outcome: Outcome, *, again: bool
+) -> None:
+    if again:
+        last = Reply(200, {}, b'{"owners": []}')
+        assert len(tried(call, outcome, last)[0]) == 2
+    else:
+        with pytest.raises((StoreUnavailable, Conflict, ServiceFailed)):
+            tried(call, outcome)
+
+
+def test_it_waits_for_as_long_as_it_is_asked_to() -> None:
+    _, pauses, _ = tried(WRITE, problem(429, "too many requests", 7), DONE)
+    assert pauses == [7.1]
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind", "words"),
+    [
+        (problem(401, "that key opens nothing"), Forbidden, "that key opens nothing"),
+        (problem(404, "Not Found"), ServiceFailed, "404"),
+        (problem(413, "a body has at most 10 bytes"), InvalidInput, "at most 10 bytes"),
+        (problem(429, "too many requests", 60), ServiceFailed, "too many requests"),
+        (Reply(302, {"location": "http://elsewhere"}, b""), ServiceFailed, "302"),
+        (Reply(200, {}, b"<html>Welcome</html>"), ServiceFailed, "can't be read"),
+        (Reply(200, {}, b'{"owners": 1}'), ServiceFailed, "can't be read"),
+        (Reply(200, {}, b"[" * 100_000), ServiceFailed, "can't be read"),
+        (Reply(502, {}, b"<html>Bad gateway</html>"), ServiceFailed, "502"),
+        (Reply(422, {}, b'{"errors": ["x"], "facts": []}'), InvalidInput, "request"),
+        (problem(429, "spent", 9, type="urn:mnemon:error:limit-reached"), LimitReached, "spent"),
+    ],
+)
+def test_an_answer_that_is_none_is_told_of(reply: Reply, kind: type, words: str) -> None:
+    with pytest.raises(kind, match=words):
+        tried(READ, reply)
+
+
+def test_how_long_to_wait_is_told() -> None:
+    with pytest.raises(ServiceFailed) as failed:
+        tried(READ, problem(429, "too many requests", 60))
+    assert (failed.value.retryable, failed.value.retry_after_s) == (True, 60.0)
+
+
+@pytest.mark.parametrize(
+    ("place", "field"),
+    [("tags.0", "tags"), ("messages.1.at", "messages[1]"), ("state.str-enum[State]", "state")],
+)
+def test_an_argument_is_called_what_the_library_calls_it(place: str, field: str) -> None:
+    wrong = [{"field": place, "problem": "is wrong"}]
+    with pytest.raises(InvalidInput) as refused:
+        tried(READ, problem(422, "", errors=wrong))
+    assert refused.value.field == field
+
+
+def test_a_method_of_several_calls_sends_each_with_a_key_of_its_own() -> None:
+    asking = METHODS["store_fact"](content="Likes tea", importance=None)
+    first = next(asking)
+    assert (first.path, first.query) == ("/v1/profile/kind", (("kind", "fact"),))
+    second = asking.send("semantic")
+    assert (second.once, second.body["kind"]) == (True, "semantic")

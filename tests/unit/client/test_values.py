@@ -1,0 +1,178 @@
+"""Any value of the library survives the way from a service to its client."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+from dataclasses import is_dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal, Union, get_args, get_origin
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemon import errors
+from mnemon.client.decoding import _parts, decoded, encoded
+from mnemon.domain.base_memory import BaseMemory
+from mnemon.domain.ingestion import Ingested
+from mnemon.domain.memories import History, Memory, Page
+from mnemon.domain.messages import Message, Role, Session
+from mnemon.domain.owners import Statistics
+from mnemon.domain.recall import RecallResult
+from mnemon.domain.work import Backlog
+from mnemon.entrypoints.http import wire
+from mnemon.entrypoints.http.problems import document, problem_of
+from mnemon.errors import InvalidInput, MnemonError
+from mnemon.exchange.problems import error_of, facts_of, type_of
+from mnemon.services.change import Forgotten
+from mnemon.services.compressing import Compressed
+from mnemon.services.consolidation.staging import Consolidated
+from mnemon.services.context import Context
+from mnemon.services.inspect import ProfileInfo
+from mnemon.services.learn import Learned
+from mnemon.services.purge import Erased, Purged
+from mnemon.services.spending import Spending
+from mnemon.services.switching import Switched
+from mnemon.services.transfer import Taken
+from mnemon.services.working import Worked
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(0, 1) | TEXTS,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(TEXTS, inner, max_size=2),
+    max_leaves=4,
+)
+PLAIN: Mapping[Any, st.SearchStrategy[Any]] = {
+    str: TEXTS,
+    bool: st.booleans(),
+    int: st.integers(0, 2**53),
+    float: st.floats(0, 1),
+    datetime: st.datetimes(timezones=st.just(UTC)),
+    type(None): st.none(),
+    Any: JSON,
+}
+STORED = {"role", "at", "learn"}
+"""What every message has that is stored, or that is not kept."""
+
+SENT: dict[type, type[wire.Sent]] = {
+    Memory: wire.MemoryOut,
+    Message: wire.MessageOut,
+    Page: wire.PageOut,
+    History: wire.HistoryOut,
+    Learned: wire.LearnedOut,
+    RecallResult: wire.RecallOut,
+    Context: wire.ContextOut,
+    Ingested: wire.IngestedOut,
+    Session: wire.SessionOut,
+    Statistics: wire.StatisticsOut,
+    BaseMemory: wire.BaseMemoryOut,
+    Backlog: wire.BacklogOut,
+    Spending: wire.SpendingOut,
+    Compressed: wire.CompressedOut,
+    Switched: wire.SwitchedOut,
+    Taken: wire.TakenOut,
+    Forgotten: wire.ForgottenOut,
+    Purged: wire.PurgedOut,
+    Erased: wire.ErasedOut,
+    Consolidated: wire.ConsolidatedOut,
+    Worked: wire.WorkedOut,
+    ProfileInfo: wire.ProfileOut,
+}
+
+
+def values(of: Any) -> st.SearchStrategy[Any]:
+    """Return values of a type, as annotations name it."""
+    if of in PLAIN:
+        return PLAIN[of]
+    if is_dataclass(of):
+        return _built(of)
+    within = get_args(of)
+    return _within(of, within) if within else st.sampled_from(list(of))
+
+
+def _within(of: Any, within: tuple[Any, ...]) -> st.SearchStrategy[Any]:
+    origin = get_origin(of)
+    if origin is Literal:
+        return st.sampled_from(within)
+    if origin in (Union, types.UnionType):
+        return st.one_of([values(each) for each in within])
+    if origin is not tuple:  # a mapping
+        return st.dictionaries(TEXTS, values(within[1]), max_size=2)
+    if within[-1] is Ellipsis:
+        return st.lists(values(within[0]), max_size=2).map(tuple)
+    return st.tuples(*map(values, within))
+
+
+def _built(of: Any) -> st.SearchStrategy[Any]:
+    parts = {name: values(part) for name, part in _parts(of)}
+    if of is Message:
+        parts = {name: each for name, each in parts.items() if name not in STORED}
+        parts |= {"role": st.sampled_from(Role), "at": PLAIN[datetime]}
+    return st.builds(of, **parts)
+
+
+@pytest.mark.parametrize("kind", SENT, ids=lambda kind: kind.__name__)
+def test_what_a_service_sends_is_read_as_what_it_was(kind: type) -> None:
+    @settings(max_examples=15)
+    @given(values(kind))
+    def same(value: Any) -> None:
+        sent = SENT[kind].model_validate(value).model_dump(mode="json")
+        assert decoded(sent, kind) == value
+
+    same()
+
+
+@given(JSON)
+def test_any_json_is_a_value_or_no_value(sent: Any) -> None:
+    for kind in SENT:
+        try:
+            decoded(sent, kind)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            continue
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), b"x", object()])
+def test_what_json_has_not_is_refused(value: object) -> None:
+    with pytest.raises(InvalidInput, match="importance"):
+        encoded({"within": [value]}, "importance")
+
+
+ERRORS: list[MnemonError] = [
+    errors.MnemonError("odd"),
+    errors.InvalidInput("importance", "is 2; must be from 0 to 1"),
+    errors.InvalidConfiguration("store", "is none", "mnemon.toml:3"),
+    errors.NotFound("memory", "019f2b6e"),
+    errors.Forbidden("another"),
+    errors.OwnerErased("alice"),
+    errors.Conflict("it is active"),
+    errors.Disabled(),
+    errors.WrongEmbeddingModel("a (3)", "b (4)", is_changed=True),
+    errors.KeyUnavailable("missing"),
+    errors.StoreUnavailable("locked", 2.5),
+    errors.StoreReadOnly("memory.db", "a read-only disk"),
+    errors.StoreDamaged("no store"),
+    errors.StoreTooNew(9, 3),
+    errors.LibraryOnly("verify", "by hand"),
+    errors.ServiceFailed("openai", "refused", status=401),
+    errors.LimitReached("openai", "calls_per_hour", 5, 60.0),
+]
+
+
+def test_every_error_is_raised_as_it_was() -> None:
+    known = {each for each in vars(errors).values() if isinstance(each, type)}
+    assert {type(each) for each in ERRORS} == known
+    for error in ERRORS:
+        told = document(problem_of(error), "r1").model_dump(mode="json")
+        again = error_of(told["type"], told["detail"], told["facts"])
+        assert type(again) is type(error)
+        assert (str(again), vars(again)) == (str(error), vars(error))
+
+
+def test_an_error_of_an_adapter_is_raised_as_the_class_above_it() -> None:
+    class Odd(errors.NotFound):
+        pass
+
+    again = error_of(type_of(Odd("memory", "1")), "no memory '1'", facts_of(Odd("memory", "1")))
+    assert type(again) is errors.NotFound
+    assert error_of("about:blank", "", {}) is None
