@@ -2,8 +2,12 @@
 
 from pathlib import Path
 
+from mnemon import Mnemon
 from mnemon.config.reference import markdown
 from mnemon.entrypoints.cli.reference import commands, exit_codes
+from mnemon.entrypoints.http.app import Serving, create_app
+from mnemon.entrypoints.http.reference import routes
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 
@@ -25,3 +29,9 @@ def test_the_commands_are_the_programs_own() -> None:
 
 def test_the_exit_codes_are_the_programs_own() -> None:
     assert generated("cli.md", "exit codes") == exit_codes().strip()
+
+
+def test_the_routes_are_the_programs_own() -> None:
+    with Mnemon.open(":memory:", embedder=HashingEmbedder(), tokens=WordCounter()) as engine:
+        document = create_app(engine, Serving()).openapi()
+    assert generated("rest.md", "routes") == routes(document).strip()

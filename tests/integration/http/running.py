@@ -6,15 +6,16 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
 
 
 @contextmanager
-def running(app: FastAPI) -> Iterator[str]:
+def running(app: FastAPI, **more: Any) -> Iterator[str]:
     """Run a service; give its address. Leaving tells it to stop, and waits until it has."""
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, access_log=False))
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, access_log=False, **more))
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
