@@ -18,16 +18,26 @@ from time import perf_counter
 from urllib.parse import urlsplit
 
 FAILED = "x-mnemon-memory: failed"
+PAUSE_S = 1.0
+"""After which a client that was refused asks again: what it is told by `Retry-After`."""
+_REFUSED = (429, 503)
 _GONE = 0
 """The status of a request whose connection ended before an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is sent, again and again."""
+    """What is sent.
+
+    Attributes:
+        path: Where.
+        body: What.
+        memory: What a chat may do with the memory.
+    """
 
     path: str
     body: dict[str, object]
+    memory: str = "on"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +70,21 @@ class Load:
     Attributes:
         seconds: For how long answers were counted.
         taken_s: How long each request took that was answered as it should be.
+        refused_s: How long it took to be told that there is too much to do.
         statuses: How many answers there were of each other status; 0: none came.
         without_memory: How many replies said that the memory had failed.
     """
 
     seconds: float = 0.0
     taken_s: list[float] = field(default_factory=list)
+    refused_s: list[float] = field(default_factory=list)
     statuses: dict[str, int] = field(default_factory=dict)
     without_memory: int = 0
 
     @property
     def errors(self) -> int:
         """How many requests were not answered as they should be."""
-        return sum(self.statuses.values())
+        return sum(self.statuses.values()) + len(self.refused_s)
 
 
 def load(orders: Orders) -> Load:
@@ -119,11 +131,16 @@ async def _client(
             status, headers = await _asked(*connection, head, request)
         except (OSError, asyncio.IncompleteReadError):
             status, headers, connection = _GONE, "", None
-        if (ended := perf_counter()) < begin_s:
+        ended = perf_counter()
+        if status in _REFUSED:
+            await asyncio.sleep(PAUSE_S)
+        if ended < begin_s:
             continue
         if status // 100 == 2:  # noqa: PLR2004 - as it should be
             came.taken_s.append(ended - started)
             came.without_memory += FAILED in headers
+        elif status in _REFUSED:
+            came.refused_s.append(ended - started)
         else:
             came.statuses[str(status)] = came.statuses.get(str(status), 0) + 1
     if connection is not None:
@@ -142,8 +159,8 @@ async def _asked(
 ) -> tuple[int, str]:
     """Send a request, and return the status and the headers of the answer."""
     body = json.dumps(request.body).encode()
-    start = f"POST {request.path} HTTP/1.1\r\n{head}Content-Length: {len(body)}\r\n\r\n"
-    writer.write(start.encode() + body)
+    start = f"POST {request.path} HTTP/1.1\r\n{head}X-Mnemon-Memory: {request.memory}\r\n"
+    writer.write(f"{start}Content-Length: {len(body)}\r\n\r\n".encode() + body)
     told = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     lines = told.lower().split("\r\n")
     lengths = [line.partition(":")[2] for line in lines if line.startswith("content-length:")]

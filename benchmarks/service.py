@@ -6,6 +6,7 @@
     make bench-service ARGS="--save before.json"                    # and later, to compare:
     make bench-service ARGS="--before before.json"
     make bench-service ARGS="--hour 36000"                          # does its memory grow?
+    make bench-service ARGS="--overload"                            # is too much refused at once?
 
 A real server process with the local embedder, encryption on, and a key; the model answers by script
 after 50 ms, in a process of its own; the clients are in another. What is learned from with a model
@@ -29,7 +30,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import numpy as np
 from corpus import Corpus, log
-from loading import Load, Orders, Request, load
+from loading import PAUSE_S, Load, Orders, Request, load
 from measuring import Table, Times, progress, report
 from served import adopt, environment, model, processor_s, resident_bytes, service
 
@@ -43,9 +44,14 @@ OWNERS = 8
 MESSAGES = 1_000
 MODEL_S = 0.05
 _MEGABYTE = 1_000_000
+_AT_ONCE = 8
+"""How many requests a server takes that is to be asked too much."""
 
-_MIX = ("recall", "chat", "learn", "recall", "remember")
-"""Of an hour's requests: two of five read, three write."""
+_MIXES = {
+    "reading": ("recall", "context", "read-only chat"),
+    "reading and writing": ("recall", "chat", "learn", "recall", "remember"),
+}
+"""Of an hour's requests: none that store anything, or three of five."""
 _SAMPLES = 24
 _WARM = 6
 """So many of the samples of memory are not looked at: what is loaded and filled at first."""
@@ -74,6 +80,10 @@ class Asking:
         """Look for something."""
         return Request("/v1/recall", {"query": self.queries[number % len(self.queries)]})
 
+    def context(self, number: int) -> Request:
+        """Have a prompt made."""
+        return replace(self.recall(number), path="/v1/context")
+
     def remember(self, _: int) -> Request:
         """Tell something."""
         return Request("/v1/memories", {"content": next(self.texts)})
@@ -88,12 +98,19 @@ class Asking:
         said = f"{self.queries[number % len(self.queries)]} {next(self.texts)}"
         return Request("/v1/chat/completions", {"messages": [{"role": "user", "content": said}]})
 
+    def consult(self, number: int) -> Request:
+        """Have a conversation that nothing is learned from."""
+        return replace(self.chat(number), memory="read-only")
 
+
+_CALLS = ("recall", "remember", "learn", "chat")
 _KINDS: Mapping[str, Callable[[Asking, int], Request]] = {
     "recall": Asking.recall,
     "remember": Asking.remember,
     "learn": Asking.learn,
     "chat": Asking.chat,
+    "context": Asking.context,
+    "read-only chat": Asking.consult,
 }
 _TOLD = {"chat": "chat, model of 50 ms", "learn": "learn, no model"}
 
@@ -266,39 +283,84 @@ def compared(
 # --- an hour ------------------------------------------------------------------------------------
 
 
-def hour(store: Filled, requests: int) -> dict[str, Any]:
-    """Return what becomes of the memory of a server that answers so many requests."""
-    each = requests // _SAMPLES
+def hours(store: Filled, requests: int) -> Iterator[dict[str, Any]]:
+    """Yield what becomes of the memory of a server that answers so many requests of each mix."""
+    for name, mix in _MIXES.items():
+        with service(store.env) as (url, process):
+            held, errors, taken = _answering(store, (url, process), mix, requests // _SAMPLES)
+        steady = np.array(held[_WARM:]) / _MEGABYTE
+        thousands = np.arange(len(steady)) * (requests // _SAMPLES) / 1000
+        yield {
+            "database": store.database,
+            "requests": f"{requests // _SAMPLES * _SAMPLES:,} {name}",
+            "in, s": taken,
+            "errors": errors,
+            "after a quarter, MB": float(steady[0]),
+            "at the end, MB": float(steady[-1]),
+            "slope, kB for 1,000": 1000 * float(np.polyfit(thousands, steady, 1)[0]),
+        }
+
+
+def _answering(
+    store: Filled, server: tuple[str, int], mix: Sequence[str], each: int
+) -> tuple[list[int], int, float]:
+    """Return the memory held after each part, how many errors there were, and the time it took."""
+    url, process = server
     held, errors, taken = [], 0, 0.0
-    with service(store.env) as (url, process):
-        for part in range(_SAMPLES):
-            mixed = [
-                _KINDS[_MIX[number % len(_MIX)]](store.asking, part * each + number)
-                for number in range(each)
-            ]
-            came = load(store.orders(url, 8, mixed, 0))
-            errors += came.errors
-            taken += came.seconds
-            held.append(resident_bytes(process))
-            progress(f"{store.database}: {(part + 1) * each:,} requests, {held[-1] / 1e6:.1f} MB")
-    steady = np.array(held[_WARM:]) / _MEGABYTE
-    slope, _ = np.polyfit(np.arange(len(steady)) * each / 1000, steady, 1)
-    return {
-        "database": store.database,
-        "requests": each * _SAMPLES,
-        "in, s": taken,
-        "errors": errors,
-        "after a quarter, MB": float(steady[0]),
-        "at the end, MB": float(steady[-1]),
-        "slope, kB for 1,000 requests": 1000 * float(slope),
-    }
+    for part in range(_SAMPLES):
+        numbers = range(part * each, (part + 1) * each)
+        mixed = [_KINDS[mix[number % len(mix)]](store.asking, number) for number in numbers]
+        came = load(store.orders(url, 8, mixed, 0))
+        errors += came.errors
+        taken += came.seconds
+        held.append(resident_bytes(process))
+        progress(f"{store.database}: {(part + 1) * each:,} requests, {held[-1] / 1e6:.1f} MB")
+    return held, errors, taken
 
 
 _HOUR_NOTE = (
-    "Recalls, remembered texts, exchanges and chats in turns, by 8 clients, as fast as they go: at "
-    "ten a second 36,000 are an hour. Memory is what the process holds (VmRSS), looked at "
-    f"{_SAMPLES} times; the line is fitted to all but the first quarter. Three of five requests "
-    "store something, of which the owners' search indexes in memory hold a part."
+    "By 8 clients, as fast as they go: at ten a second 36,000 are an hour. Reading: recalls,"
+    " contexts, and chats with `X-Mnemon-Memory: read-only`, in turns. Reading and writing: three"
+    " of five store something, five messages and memories in five requests. Memory is what the"
+    f" process holds (VmRSS), looked at {_SAMPLES} times; the line is fitted to all but the first"
+    " quarter."
+)
+
+
+# --- overload -----------------------------------------------------------------------------------
+
+_CROWDS = (1, 8, 64, 500, 1)
+
+
+def overloaded(store: Filled, seconds: float) -> list[dict[str, Any]]:
+    """Return rows of a server that takes few requests at once, asked by few, many, and few."""
+    env = {**store.env, "MNEMON_SERVE__REQUESTS_AT_ONCE": str(_AT_ONCE)}
+    rows = []
+    with service(env) as (url, _):
+        for clients in _CROWDS:
+            requests = store.asking.requests("recall", 2_000)
+            came = load(store.orders(url, clients, requests, seconds))
+            served, refused = (Times(t or [float("nan")]) for t in (came.taken_s, came.refused_s))
+            row = {
+                "database": store.database,
+                "clients": clients,
+                "answered a second": len(came.taken_s) / came.seconds,
+                "answered: p50, ms": 1000 * served.median,
+                "answered: p99, ms": 1000 * served.quantile(0.99),
+                "refused a second": len(came.refused_s) / came.seconds,
+                "refused: p50, ms": 1000 * refused.median,
+                "refused: p99, ms": 1000 * refused.quantile(0.99),
+                "errors": sum(came.statuses.values()),
+            }
+            progress(" ".join(str(value) for value in row.values()))
+            rows.append(row)
+    return rows
+
+
+_OVERLOAD_NOTE = (
+    f"Recalls, of which the server takes {_AT_ONCE} at once (`requests_at_once`; 128 where that is"
+    f" not set). Who is refused is told 503, and asks again after {PAUSE_S:g} s, as it is told to."
+    " The last row is the first again, after the crowd."
 )
 
 
@@ -306,19 +368,26 @@ def main() -> None:
     """Measure, and show or write the tables."""
     asked = _arguments()
     rows: list[dict[str, Any]] = []
-    hours: list[dict[str, Any]] = []
+    grown: list[dict[str, Any]] = []
+    crowds: list[dict[str, Any]] = []
     for database in asked.database:
         with filled(database, asked.url, asked.messages) as store:
             if asked.hour:
-                hours.append(hour(store, asked.hour))
+                grown += hours(store, asked.hour)
+            if asked.overload:
+                crowds += overloaded(store, asked.seconds)
+            if asked.hour or asked.overload:
                 continue
             rows += loaded(store, asked.calls, asked)
             if "learn" in asked.calls:
                 rows += learning(store, asked)
-    if hours:
-        report(Table("service-hour", hours, _HOUR_NOTE), asked.write)
-        return
-    report(Table("service-load", rows, _LOAD_NOTE), asked.write)
+    for name, made, note in (
+        ("service-hour", grown, _HOUR_NOTE),
+        ("service-overload", crowds, _OVERLOAD_NOTE),
+        ("service-load", rows, _LOAD_NOTE),
+    ):
+        if made:
+            report(Table(name, made, note), asked.write)
     if asked.save:
         asked.save.write_text(json.dumps(rows))
     if asked.before:
@@ -331,11 +400,12 @@ def _arguments() -> argparse.Namespace:
     reading = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     reading.add_argument("--database", nargs="+", choices=DATABASES, default=DATABASES)
     reading.add_argument("--url", default="", help="of a PostgreSQL server that is there")
-    reading.add_argument("--calls", nargs="+", choices=[*_KINDS], default=[*_KINDS])
+    reading.add_argument("--calls", nargs="+", choices=_CALLS, default=_CALLS)
     reading.add_argument("--clients", nargs="+", type=int, default=CLIENTS)
     reading.add_argument("--seconds", type=float, default=SECONDS, help="of each measurement")
     reading.add_argument("--messages", type=int, default=MESSAGES, help="of each owner")
     reading.add_argument("--hour", type=int, default=0, metavar="REQUESTS")
+    reading.add_argument("--overload", action="store_true")
     reading.add_argument("--save", type=Path, metavar="JSON", help="keep the figures")
     reading.add_argument("--before", type=Path, metavar="JSON", help="figures to compare with")
     reading.add_argument("--write", type=Path, metavar="DOCUMENT")
