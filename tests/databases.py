@@ -55,7 +55,7 @@ _SERVED = (
     *(f"integration/test_{name}.py" for name in ("edges", "recall", "remember", "learn", "forget")),
     *(f"integration/test_{name}.py" for name in ("purge", "erase", "transfer", "ingest", "review")),
     *(f"integration/test_{name}.py" for name in ("changes", "base_memory", "consolidation")),
-    *(f"integration/test_{name}.py" for name in ("compressing", "switching", "screening")),
+    *(f"integration/test_{name}.py" for name in ("compressing", "switching", "screening", "audit")),
 )
 """Those that `--served` runs through a service and its client."""
 
