@@ -113,7 +113,7 @@ def test_it_changes_nothing(alice: OwnerMemory) -> None:
 def test_so_many_examples_there_cannot_be(alice: OwnerMemory) -> None:
     planted(alice)
     assert alice.audit(examples=0).filler.examples == ()
-    with pytest.raises(InvalidInput, match="^examples: "):
+    with pytest.raises(InvalidInput, match="examples"):
         alice.audit(examples=-1)
 
 
