@@ -55,6 +55,7 @@ def test_logging_again_adds_nothing(alice: OwnerMemory) -> None:
     assert len(alice.log(messages, session="other").messages) == 5
 
 
+@pytest.mark.local
 def test_one_bad_message_means_none_is_stored(alice: OwnerMemory) -> None:
     with pytest.raises(InvalidInput) as caught:
         alice.log([Message("Bob", "fine"), Message("Bob", " ")], session="s")

@@ -7,6 +7,7 @@ import logging
 import random
 import secrets
 import time
+import weakref
 from collections.abc import AsyncIterator, Iterator
 from contextlib import (
     AbstractAsyncContextManager,
@@ -91,6 +92,7 @@ class Link(_Link):
 
         super().__init__(service)
         self._client = client or httpx.Client(**self.options())
+        weakref.finalize(self, self._client.close)  # a `Mnemon` need not be closed either
 
     def carry_out(self, asking: Asking, owner: str | None = None) -> Any:
         """Return what a method is answered."""

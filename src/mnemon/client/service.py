@@ -295,10 +295,12 @@ def checked_key(key: str | None, env: Mapping[str, str]) -> str:
 
 
 def _argument(place: str, told_as: Mapping[str, str]) -> str:
-    """Return which argument is meant by a place in a request: "messages.1.at" is messages[1]."""
+    """Return which argument is meant by a place in a request: "messages.1.at" is messages[1].at."""
     name, *within = place.split(".")
     name = told_as.get(name, name)
-    return f"{name}[{within[0]}]" if name in _LISTS and within and within[0].isdigit() else name
+    if name not in _LISTS or not within:
+        return name
+    return ".".join((f"{name}[{within[0]}]", *within[1:]))
 
 
 def _document(body: bytes) -> Mapping[str, Any]:

@@ -133,7 +133,7 @@ def test_how_long_to_wait_is_told() -> None:
 
 @pytest.mark.parametrize(
     ("place", "field"),
-    [("tags.0", "tags"), ("messages.1.at", "messages[1]"), ("state.str-enum[State]", "state")],
+    [("tags.0", "tags"), ("messages.1.at", "messages[1].at"), ("state.str-enum[State]", "state")],
 )
 def test_an_argument_is_called_what_the_library_calls_it(place: str, field: str) -> None:
     wrong = [{"field": place, "problem": "is wrong"}]

@@ -347,7 +347,7 @@ class Query(Given):
 
     query: Text = Field(examples=["Which units should I use?"])
     token_budget: Count = Field(2000, ge=0)
-    top_k: Count | None = Field(None, ge=1, description="Over 100 is cut to 100.")
+    top_k: Count | None = Field(None, ge=0, description="Over 100 is cut to 100.")
     kinds: list[str] | None = None
     session: Name | None = None
     tags: list[Name] | None = Field(None, max_length=64)
