@@ -1,7 +1,7 @@
 """Steps of what is done, and counts, for whoever takes their time: never what they are about.
 
 Names and numbers are all that is told, so that nothing of a memory can be. While nobody watches, a
-step costs well under a microsecond.
+step costs about a microsecond.
 """
 
 from __future__ import annotations

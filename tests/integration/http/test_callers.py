@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from fastapi.testclient import TestClient
 
 from mnemon import Mnemon
+from mnemon.config import load
+from mnemon.entrypoints.cli.commands.serve import run
 from mnemon.entrypoints.http.app import Serving, create_app
 
 from .conftest import Caller
+from .serving import environment, served
 
 
 def test_no_key_and_a_wrong_one_open_nothing(client: TestClient) -> None:
@@ -109,3 +115,25 @@ def test_each_key_has_so_many_requests_a_minute(memory: Mnemon) -> None:
     with TestClient(app, base_url="http://localhost") as anybody:
         statuses = [anybody.get("/v1/memories").status_code for _ in range(3)]
         assert statuses == [200, 200, 429]
+
+
+def test_serving_takes_no_secret_as_an_argument() -> None:
+    names = {name for each in run.params for name in each.opts}
+    assert "--port" in names
+    assert not [each for each in names if re.search("key|pass|secret|token", each)]
+
+
+@pytest.mark.soak
+def test_nobody_is_believed_who_says_that_somebody_else_calls(tmp_path: Path) -> None:
+    env = environment(tmp_path)
+    with Mnemon.open(config=load(None, env), worker=False) as engine:
+        engine.create_api_key("first", role="admin")
+    with served(env) as client:
+        statuses = [
+            client.get(
+                "/v1/memories",
+                headers={"Authorization": "Bearer mnemon_no", "X-Forwarded-For": f"10.0.0.{one}"},
+            ).status_code
+            for one in range(22)
+        ]
+    assert statuses == [401] * 20 + [429] * 2

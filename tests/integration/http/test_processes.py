@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -81,6 +82,10 @@ def waiting(is_so: object) -> None:
         time.sleep(0.05)
 
 
+def arguments(pid: int) -> bytes:
+    return Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
 def is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
@@ -112,6 +117,24 @@ def test_they_share_one_file_and_end_together_having_finished_what_was_under_way
     assert set(statuses) == {201}
     with server(tmp_path) as made, calling(made) as client:
         assert client.get("/v1/memories/stats").json()["total_count"] >= len(statuses)
+
+
+def test_no_secret_stands_in_a_list_of_processes_and_logs_are_lines_of_json(tmp_path: Path) -> None:
+    key = "0f" * 32
+    env = {"MNEMON_KEY": key, "MNEMON_ENABLE_ENCRYPTION": "true", "OPENAI_API_KEY": "sk-secret"}
+    with server(tmp_path, **env) as made, calling(made) as client:
+        shown = b"".join(arguments(pid) for pid in (made.process.pid, *made.pids))
+        assert b"serve" in shown
+        assert key.encode() not in shown
+        assert b"sk-secret" not in shown
+        sent = client.get("/v1/memories", headers={"X-Request-Id": "asked-by-a-test"})
+        assert sent.status_code == 200
+        waiting(lambda: any("asked-by-a-test" in each for each in made.lines))
+        told_to_people = "mnemon: this store is encrypted"  # once, with a new store
+        lines = [json.loads(each) for each in made.lines if not each.startswith(told_to_people)]
+    (told,) = [each for each in lines if each.get("request_id") == "asked-by-a-test"]
+    assert (told["route"], told["status"]) == ("/v1/memories", 200)
+    assert key not in "".join(made.lines)
 
 
 def test_one_that_dies_is_replaced(tmp_path: Path) -> None:

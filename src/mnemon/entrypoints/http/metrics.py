@@ -41,6 +41,7 @@ class Metrics:
             "mnemon_request_seconds", "How long requests took.", "method", "route", "status"
         )
         self._steps = self._histogram("mnemon_step_seconds", "How long steps took.", "step")
+        self._by_step: dict[str, Histogram] = {}
         self._failed_steps = self._counter("mnemon_step_failures", "Steps that failed.", "step")
         self._counts = {
             name: self._counter(f"mnemon_{name}", told) for name, told in _COUNTS.items()
@@ -71,7 +72,7 @@ class Metrics:
             self._failed_steps.labels(name).inc()
             raise
         finally:
-            self._steps.labels(name).observe(perf_counter() - began_s)
+            self._timed(name).observe(perf_counter() - began_s)
 
     def count(self, name: str, number: int) -> None:
         """See `steps.Watcher`."""
@@ -96,6 +97,13 @@ class Metrics:
         told = "Owners of whom something waits to be learned from by a model, and is due."
         Gauge("mnemon_owners_waiting", told, registry=now).set(waiting)
         return generate_latest(now)
+
+    def _timed(self, name: str) -> Histogram:
+        """Return the histogram of a step; looked up once, since steps are many."""
+        found = self._by_step.get(name)
+        if found is None:
+            found = self._by_step[name] = self._steps.labels(name)
+        return found
 
     def _histogram(self, name: str, told: str, *labels: str) -> Histogram:
         return Histogram(name, told, labels, buckets=_SECONDS, registry=self.registry)

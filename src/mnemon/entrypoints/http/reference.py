@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -52,3 +53,16 @@ def _answers(told: Mapping[str, Any]) -> str:
 def _table(tag: str, rows: list[str]) -> str:
     lines = "\n".join(rows)
     return f"### {TITLES.get(tag, tag)}\n\n| route | does | answers |\n|---|---|---|\n{lines}\n"
+
+
+def _own_document() -> dict[str, Any]:
+    """Return the OpenAPI document of this version."""
+    from mnemon.engine import Mnemon
+    from mnemon.entrypoints.http.app import Serving, create_app
+
+    with Mnemon.open(":memory:", worker=False) as engine:
+        return create_app(engine, Serving()).openapi()
+
+
+if __name__ == "__main__":
+    sys.stdout.write(routes(_own_document()))
