@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import traceback
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -237,6 +238,16 @@ def test_a_key_is_never_told(url: str) -> None:
     told += traceback.format_exception(wrong.value)
     assert secret not in "".join(told)
     assert url in told[0]
+
+
+def test_no_log_names_what_was_asked_for(
+    far_alice: OwnerMemory, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    assert far_alice.messages("wallaby") == ()
+    assert far_alice.list(tags=["wallaby"]).memories == ()
+    assert list(far_alice.export()) == []
+    assert "wallaby" not in caplog.text
 
 
 def test_a_service_that_is_not_there_is_named() -> None:
