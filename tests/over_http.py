@@ -16,10 +16,10 @@ from mnemon.client.doors import RemoteOwnerMemory
 from mnemon.client.links import Link
 from mnemon.client.service import Service
 from mnemon.client.upkeep import ELSEWHERE
-from mnemon.engine import RemoteMnemon
 from mnemon.entrypoints.http.app import Serving, create_app
 from mnemon.entrypoints.http.callers import Caller
 from mnemon.ports.api_keys import KeyRole
+from mnemon.remote import RemoteMnemon
 
 if TYPE_CHECKING:
     from fastapi import FastAPI

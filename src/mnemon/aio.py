@@ -8,9 +8,7 @@ from functools import partial, wraps
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from mnemon.client import doors as client
-from mnemon.client.links import AsyncLink
-from mnemon.client.service import TIMEOUT_S, URL
+from mnemon.client import TIMEOUT_S, URL
 from mnemon.engine import Mnemon
 from mnemon.errors import StoreUnavailable
 from mnemon.owner import OwnerMemory
@@ -184,7 +182,9 @@ class AsyncMnemon:
 
         It is of the event loop in which it is first used.
         """
-        return AsyncRemoteMnemon(AsyncLink(client.service(url, key, timeout_s)))
+        from mnemon.remote import AsyncRemoteMnemon, async_connection
+
+        return AsyncRemoteMnemon(async_connection(url, key, timeout_s))
 
     async def _run(self, call: Callable[[], R]) -> R:
         if self._is_closed:
@@ -294,17 +294,3 @@ class AsyncMnemon:
     ) -> AsyncIterator[Ingested]:
         """Take in a text of any length; takes what `OwnerMemory.ingest_stream` takes."""
         return self.owner(owner).ingest_stream(pieces, **options)
-
-
-@client.async_remote_owner
-class AsyncRemoteOwnerMemory(client.AsyncRemoteOwnerDoors, AsyncOwnerMemory):
-    """`AsyncOwnerMemory`, at a service: see `AsyncMnemon.connect`."""
-
-
-@client.async_remote
-class AsyncRemoteMnemon(client.AsyncRemoteDoors, AsyncMnemon):
-    """`AsyncMnemon`, at a service: see `AsyncMnemon.connect`."""
-
-    def owner(self, owner_id: str) -> AsyncRemoteOwnerMemory:
-        """Return the memory of one owner."""
-        return AsyncRemoteOwnerMemory(owner_id, self._link)

@@ -6,9 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from mnemon import bootstrap, copies, reembedding
-from mnemon.client import doors as client
-from mnemon.client.links import Link
-from mnemon.client.service import TIMEOUT_S, URL
+from mnemon.client import TIMEOUT_S, URL
 from mnemon.doors import OwnerDoors
 from mnemon.owner import OwnerMemory
 from mnemon.policies import arguments
@@ -142,7 +140,9 @@ class Mnemon(OwnerDoors):
         Raises:
             InvalidConfiguration: An argument can't be taken, or the client is not installed.
         """
-        return RemoteMnemon(Link(client.service(url, key, timeout_s)))
+        from mnemon.remote import RemoteMnemon, connection
+
+        return RemoteMnemon(connection(url, key, timeout_s))
 
     def owner(self, owner_id: str) -> OwnerMemory:
         """Return the memory of one owner, 1 to 256 characters.
@@ -564,8 +564,3 @@ class Mnemon(OwnerDoors):
     ) -> None:
         """Close it."""
         self.close()
-
-
-@client.remote
-class RemoteMnemon(client.RemoteDoors, Mnemon):
-    """`Mnemon`, at a service: see `Mnemon.connect`."""

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from mnemon import AsyncMnemon, AsyncOwnerMemory, Mnemon, OwnerMemory
-from mnemon.aio import AsyncRemoteMnemon, AsyncRemoteOwnerMemory
 from mnemon.client.doors import RemoteOwnerMemory
 from mnemon.doors import OwnerDoors
-from mnemon.engine import RemoteMnemon
+from mnemon.remote import AsyncRemoteMnemon, AsyncRemoteOwnerMemory, RemoteMnemon
 
 _BY_OWNER = {name for name in vars(OwnerDoors) if not name.startswith("_")}
 """Methods of the engine that call the owner's: these a client inherits as they are."""

@@ -21,10 +21,6 @@ from mnemon.errors import (
 from mnemon.exchange.problems import UNKNOWN, error_of
 from mnemon.policies.retrying import Retrying, asked_wait_s
 
-URL = "http://127.0.0.1:8377"
-TIMEOUT_S = 60.0
-"""How long an answer may take: a guess; with a language model behind, it does take long."""
-
 KEY = "MNEMON_API_KEY"
 """The environment variable that holds the key, where none is given."""
 
