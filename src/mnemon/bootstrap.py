@@ -20,8 +20,8 @@ from mnemon.errors import InvalidConfiguration, InvalidInput
 from mnemon.ports.embedder import Asked
 from mnemon.profiles.model import Profile
 from mnemon.services.access import Access
-from mnemon.services.asking import AskedArbitrator, NoModel
 from mnemon.services.indexing import Indexer
+from mnemon.services.models import NoModel
 from mnemon.services.touches import Touches
 from mnemon.wiring import Ground, Services, prices
 from mnemon.workers.background import Background
@@ -250,6 +250,8 @@ def _arbitrators(
         model = models.of(owner_id)
         if given is not None or model is None:
             return given
+        from mnemon.services.asking import AskedArbitrator
+
         return TimedArbitrator(AskedArbitrator(model), settings.facts.arbitration_timeout_s)
 
     return arbitrator

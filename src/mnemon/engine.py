@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mnemon import bootstrap, copies, reembedding
+from mnemon import bootstrap
 from mnemon.client import TIMEOUT_S, URL
 from mnemon.doors import OwnerDoors
 from mnemon.owner import OwnerMemory
@@ -262,6 +262,8 @@ class Mnemon(OwnerDoors):
             InvalidInput: The store is none that can be copied.
             StoreUnavailable: The file can't be written.
         """
+        from mnemon import copies
+
         return copies.back_up(self._parts, path, overwrite=overwrite, advance=advance)
 
     @classmethod
@@ -298,6 +300,8 @@ class Mnemon(OwnerDoors):
             KeyUnavailable: There is no key to it.
             StoreUnavailable: The store is open somewhere, or files can't be written.
         """
+        from mnemon import copies
+
         return copies.restore_backup(
             path, url, force=force, keys_of=keys_of, config=config, ciphers=cipher
         )
@@ -338,6 +342,8 @@ class Mnemon(OwnerDoors):
             KeyUnavailable: There is no key to the source.
             StoreUnavailable: One of them can't be opened or written.
         """
+        from mnemon import copies
+
         return copies.migrate(
             to, source, verify=verify, config=config, ciphers=cipher, advance=advance
         )
@@ -378,6 +384,8 @@ class Mnemon(OwnerDoors):
             StoreUnavailable: The store can't be written, or others write without a pause.
             StoreDamaged: A vector belongs to no text: `verify` repairs that.
         """
+        from mnemon import reembedding
+
         return reembedding.reembed(
             url, embedder=embedder, config=config, ciphers=cipher, advance=advance
         )
@@ -400,6 +408,8 @@ class Mnemon(OwnerDoors):
         Returns:
             Whether any were being made.
         """
+        from mnemon import reembedding
+
         return reembedding.abandon(url, config=config, ciphers=cipher)
 
     def verify(

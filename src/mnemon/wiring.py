@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from mnemon.ports.reranker import Reranker
     from mnemon.services.access import Access
     from mnemon.services.api_keys import ApiKeyKeeping
-    from mnemon.services.asking import Models
     from mnemon.services.audit import Auditing
     from mnemon.services.base_memory import BaseMemoryKeeping
     from mnemon.services.change import Changing
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from mnemon.services.keys import KeyRotation
     from mnemon.services.learn import Learning
     from mnemon.services.maintain import Maintaining
+    from mnemon.services.models import Models
     from mnemon.services.probing import Probing
     from mnemon.services.purge import Purging
     from mnemon.services.recall import Recalling

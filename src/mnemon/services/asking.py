@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from mnemon.errors import ServiceFailed
 from mnemon.prompts.arbitration import arbitration, read_verdict
@@ -20,21 +20,6 @@ TRIES = 2
 """How often a model is asked that replies in another form than it was told to."""
 
 _NONCE_BYTES = 16
-
-
-class Models(Protocol):
-    """The language model as each owner may use it."""
-
-    def of(self, owner_id: str) -> ChatModel | None:
-        """Return what answers for an owner, each call counted; None where there is no model."""
-        ...
-
-
-class NoModel:
-    """No language model, for nobody."""
-
-    def of(self, owner_id: str) -> None:
-        """Return None."""
 
 
 def nonce() -> str:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from mnemon.policies.evidence import Sources
     from mnemon.ports.chat import ChatModel
     from mnemon.profiles.model import Profile
-    from mnemon.services.asking import Models
     from mnemon.services.consolidation.base_memory import Material
+    from mnemon.services.models import Models
     from mnemon.services.summarising import Summarising
 
 TRIES = 2

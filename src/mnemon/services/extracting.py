@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from mnemon.ports.work import Claim
     from mnemon.profiles.model import Profile
     from mnemon.services.access import Access
-    from mnemon.services.asking import Models
     from mnemon.services.indexing import Indexer
+    from mnemon.services.models import Models
     from mnemon.services.settling import Settling
 
 BY = "learn"

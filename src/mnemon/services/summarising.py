@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from mnemon.ports.chat import ChatModel
     from mnemon.prompts.summary import Style
     from mnemon.services.access import Access
-    from mnemon.services.asking import Models
     from mnemon.services.indexing import Indexer
+    from mnemon.services.models import Models
 
 TRIES = 2
 """How often a model is asked whose summary loses something; then it is taken from the sources."""
