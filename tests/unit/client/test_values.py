@@ -21,8 +21,8 @@ from mnemon.domain.messages import Message, Role, Session
 from mnemon.domain.owners import Statistics
 from mnemon.domain.recall import RecallResult
 from mnemon.domain.work import Backlog
-from mnemon.entrypoints.http import wire
 from mnemon.entrypoints.http.problems import document, problem_of
+from mnemon.entrypoints.http.wire import answers
 from mnemon.errors import InvalidInput, MnemonError
 from mnemon.exchange.problems import error_of, facts_of, type_of
 from mnemon.services.change import Forgotten
@@ -55,29 +55,29 @@ PLAIN: Mapping[Any, st.SearchStrategy[Any]] = {
 STORED = {"role", "at", "learn"}
 """What every message has that is stored, or that is not kept."""
 
-SENT: dict[type, type[wire.Sent]] = {
-    Memory: wire.MemoryOut,
-    Message: wire.MessageOut,
-    Page: wire.PageOut,
-    History: wire.HistoryOut,
-    Learned: wire.LearnedOut,
-    RecallResult: wire.RecallOut,
-    Context: wire.ContextOut,
-    Ingested: wire.IngestedOut,
-    Session: wire.SessionOut,
-    Statistics: wire.StatisticsOut,
-    BaseMemory: wire.BaseMemoryOut,
-    Backlog: wire.BacklogOut,
-    Spending: wire.SpendingOut,
-    Compressed: wire.CompressedOut,
-    Switched: wire.SwitchedOut,
-    Taken: wire.TakenOut,
-    Forgotten: wire.ForgottenOut,
-    Purged: wire.PurgedOut,
-    Erased: wire.ErasedOut,
-    Consolidated: wire.ConsolidatedOut,
-    Worked: wire.WorkedOut,
-    ProfileInfo: wire.ProfileOut,
+SENT: dict[type, type[answers.Sent]] = {
+    Memory: answers.MemoryOut,
+    Message: answers.MessageOut,
+    Page: answers.PageOut,
+    History: answers.HistoryOut,
+    Learned: answers.LearnedOut,
+    RecallResult: answers.RecallOut,
+    Context: answers.ContextOut,
+    Ingested: answers.IngestedOut,
+    Session: answers.SessionOut,
+    Statistics: answers.StatisticsOut,
+    BaseMemory: answers.BaseMemoryOut,
+    Backlog: answers.BacklogOut,
+    Spending: answers.SpendingOut,
+    Compressed: answers.CompressedOut,
+    Switched: answers.SwitchedOut,
+    Taken: answers.TakenOut,
+    Forgotten: answers.ForgottenOut,
+    Purged: answers.PurgedOut,
+    Erased: answers.ErasedOut,
+    Consolidated: answers.ConsolidatedOut,
+    Worked: answers.WorkedOut,
+    ProfileInfo: answers.ProfileOut,
 }
 
 

@@ -12,9 +12,9 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BeforeValidator
 
 from mnemon.engine import Mnemon
-from mnemon.entrypoints.http import wire
 from mnemon.entrypoints.http.lately import keep
 from mnemon.entrypoints.http.problems import Problem
+from mnemon.entrypoints.http.wire import fields
 from mnemon.errors import Forbidden
 from mnemon.owner import OwnerMemory
 from mnemon.ports.api_keys import KeyRole
@@ -174,7 +174,7 @@ def _spelt_out(value: object) -> object:
 
 
 NamedOwner = Annotated[
-    Annotated[wire.Name, BeforeValidator(_spelt_out)] | None,
+    Annotated[fields.Name, BeforeValidator(_spelt_out)] | None,
     Header(
         alias=OWNER_HEADER,
         description="Whose memory, with a key that is not of one owner.",
@@ -200,5 +200,5 @@ async def admin(caller: Known) -> Caller:
 
 
 Memory = Annotated[OwnerMemory, Depends(memory_of)]
-Whose = Annotated[wire.Name | None, Query(description="Whose; none: everybody's.")]
+Whose = Annotated[fields.Name | None, Query(description="Whose; none: everybody's.")]
 Admin = Annotated[Caller, Depends(admin)]

@@ -17,8 +17,8 @@ from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 
 from mnemon.domain.messages import Message
-from mnemon.entrypoints.http import wire
 from mnemon.entrypoints.http.callers import Engine, Memory, Time
+from mnemon.entrypoints.http.wire import fields
 from mnemon.ports.idempotency import Idempotency, Reply
 
 _DONE = range(200, 300)
@@ -61,7 +61,7 @@ async def begun(
     engine: Engine,
     clock: Time,
     key: Annotated[
-        wire.Name | None,
+        fields.Name | None,
         Header(
             alias="Idempotency-Key",
             description="The same request with the same key is done once, and answered alike, "

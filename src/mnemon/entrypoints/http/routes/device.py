@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Body, Depends, Request, UploadFile
 from pydantic import BaseModel, Field
 
-from mnemon.entrypoints.http import wire
 from mnemon.entrypoints.http.callers import Memory
 from mnemon.entrypoints.http.device import Devices, Spoken
 from mnemon.entrypoints.http.problems import Problem
+from mnemon.entrypoints.http.wire import answers, fields
 
 router = APIRouter(tags=["device"])
 
@@ -22,10 +22,10 @@ _SENSED = {"orientation": "face_up", "battery": {"level": 80}}
 class Heard(BaseModel):
     """What was said."""
 
-    text: wire.Text = Field(max_length=1_000_000, examples=["My name is Alex and I work at NASA"])
+    text: fields.Text = Field(max_length=1_000_000, examples=["My name is Alex and I work at NASA"])
 
 
-class SpokenOut(wire.Sent):
+class SpokenOut(answers.Sent):
     """What the device is to say and do."""
 
     text: str = Field(examples=["Nice to know, Alex."])
@@ -79,7 +79,7 @@ def chat_audio(memory: Memory, devices: Answering, file: UploadFile) -> Transcri
 
 @router.post("/context/sensors")
 def sense(
-    memory: Memory, devices: Answering, sensors: Annotated[wire.Json, Body(examples=[_SENSED])]
+    memory: Memory, devices: Answering, sensors: Annotated[fields.Json, Body(examples=[_SENSED])]
 ) -> SensedOut:
     """Take what the device senses from now on."""
     return SensedOut(state=devices.sense(memory.owner_id, sensors))

@@ -9,9 +9,9 @@ from fastapi import APIRouter, Path, Query
 from mnemon.domain.audits import EXAMPLES
 from mnemon.domain.memories import Memory as StoredMemory
 from mnemon.domain.memories import State
-from mnemon.entrypoints.http import wire
 from mnemon.entrypoints.http.callers import Admin, Engine, Memory, Whose
 from mnemon.entrypoints.http.once import Once, OnceRoute
+from mnemon.entrypoints.http.wire import answers, bodies, fields
 
 router = APIRouter(prefix="/v1/memories", tags=["memories"], route_class=OnceRoute)
 
@@ -23,48 +23,48 @@ def list_memories(  # noqa: PLR0913, PLR0917 - what can be asked, each by its na
     memory: Memory,
     kind: str | None = None,
     state: Annotated[State | Literal["all"] | None, Query(description="None: active.")] = None,
-    tags: Annotated[list[wire.Name] | None, Query()] = None,
+    tags: Annotated[list[fields.Name] | None, Query()] = None,
     limit: Annotated[int, Query(ge=0, description="Over 1,000 is cut to 1,000.")] = 50,
     cursor: Annotated[str | None, Query(description="Of the page before.")] = None,
     offset: Annotated[int, Query(ge=0)] = 0,
-) -> wire.PageOut:
+) -> answers.PageOut:
     """List memories, newest first."""
     page = memory.list(
         kind=kind, state=state, tags=tags or (), limit=limit, cursor=cursor, offset=offset
     )
-    return wire.PageOut.model_validate(page)
+    return answers.PageOut.model_validate(page)
 
 
 @router.post("", status_code=201, dependencies=[Once])
-def create_memory(memory: Memory, given: wire.NewMemory) -> wire.MemoryOut:
+def create_memory(memory: Memory, given: bodies.NewMemory) -> answers.MemoryOut:
     """Store a memory; or return the active one that says the same."""
     stored = memory.remember(given.content, **given.model_dump(exclude={"content"}))
-    return wire.MemoryOut.model_validate(stored)
+    return answers.MemoryOut.model_validate(stored)
 
 
 @router.get("/search")
 def search_memories(
     memory: Memory,
-    q: Annotated[wire.Text, Query()],
+    q: Annotated[fields.Text, Query()],
     limit: Annotated[int | None, Query(ge=1, le=100)] = None,
-    mode: wire.Mode = "hybrid",
-) -> wire.RecallOut:
+    mode: fields.Mode = "hybrid",
+) -> answers.RecallOut:
     """Find what is relevant to a question, best first."""
-    return wire.RecallOut.model_validate(memory.recall(q, top_k=limit, mode=mode))
+    return answers.RecallOut.model_validate(memory.recall(q, top_k=limit, mode=mode))
 
 
 @router.get("/keyed")
 def keyed_memory(
     memory: Memory, key: Annotated[str, Query(description="Its name.", examples=["units"])]
-) -> wire.MemoryOut:
+) -> answers.MemoryOut:
     """Return the active memory of a key."""
-    return wire.MemoryOut.model_validate(memory.get(key=key))
+    return answers.MemoryOut.model_validate(memory.get(key=key))
 
 
 @router.get("/stats")
-def statistics(memory: Memory) -> wire.StatisticsOut:
+def statistics(memory: Memory) -> answers.StatisticsOut:
     """Say how much is stored."""
-    return wire.StatisticsOut.model_validate(memory.stats())
+    return answers.StatisticsOut.model_validate(memory.stats())
 
 
 @router.get("/audit")
@@ -73,30 +73,30 @@ def audit(
     examples: Annotated[int, Query(ge=0, description="Over 1,000 is cut to 1,000.")] = EXAMPLES,
     *,
     near: Annotated[bool, Query(description="Whether to compare them by meaning, too.")] = True,
-) -> wire.AuditOut:
+) -> answers.AuditOut:
     """Say how many memories are not worth keeping, and which."""
-    return wire.AuditOut.model_validate(memory.audit(examples=examples, near=near))
+    return answers.AuditOut.model_validate(memory.audit(examples=examples, near=near))
 
 
 @router.get("/keyed/history")
 def keyed_history(
     memory: Memory, key: Annotated[str, Query(description="Its name.", examples=["units"])]
-) -> wire.HistoryOut:
+) -> answers.HistoryOut:
     """Return the versions of the active memory of a key, and what happened to it, oldest first."""
-    return wire.HistoryOut.model_validate(memory.history(key=key))
+    return answers.HistoryOut.model_validate(memory.history(key=key))
 
 
 @router.post("/decay")
-def decay(caller: Admin, engine: Engine, owner: Whose = None) -> wire.Changed:
+def decay(caller: Admin, engine: Engine, owner: Whose = None) -> answers.Changed:
     """Store how strong memories are by now; say which got weaker."""
     ids = engine.apply_decay(owner=caller.meaning(owner))
-    return wire.Changed(memories=list(ids), count=len(ids))
+    return answers.Changed(memories=list(ids), count=len(ids))
 
 
 @router.delete("")
 def forget_all(
     memory: Memory, confirm: Annotated[Literal["all"], Query(description="That all is meant.")]
-) -> wire.ForgottenOut:
+) -> answers.ForgottenOut:
     """Forget every memory of the owner. `restore` undoes each."""
     del confirm
     memories: list[str] = []
@@ -107,43 +107,43 @@ def forget_all(
                 gone = memory.forget(each.id)
                 memories += gone.memories
                 messages.update(gone.messages)
-    return wire.ForgottenOut(memories=memories, messages=sorted(messages))
+    return answers.ForgottenOut(memories=memories, messages=sorted(messages))
 
 
 @router.get("/{id}")
-def get_memory(memory: Memory, id: _Id) -> wire.MemoryOut:
+def get_memory(memory: Memory, id: _Id) -> answers.MemoryOut:
     """Return a memory, in any state."""
-    return wire.MemoryOut.model_validate(memory.get(id))
+    return answers.MemoryOut.model_validate(memory.get(id))
 
 
 @router.patch("/{id}", dependencies=[Once])
-def change_memory(memory: Memory, id: _Id, given: wire.MemoryChange) -> wire.MemoryOut:
+def change_memory(memory: Memory, id: _Id, given: bodies.MemoryChange) -> answers.MemoryOut:
     """Change an active memory; another content is a new version."""
     changed = memory.update(id, **given.model_dump())
-    return wire.MemoryOut.model_validate(changed)
+    return answers.MemoryOut.model_validate(changed)
 
 
 @router.delete("/{id}")
-def forget_memory(memory: Memory, id: _Id) -> wire.ForgottenOut:
+def forget_memory(memory: Memory, id: _Id) -> answers.ForgottenOut:
     """Take a memory, and the sentences it came from, out of every door."""
-    return wire.ForgottenOut.model_validate(memory.forget(id))
+    return answers.ForgottenOut.model_validate(memory.forget(id))
 
 
 @router.get("/{id}/history")
-def memory_history(memory: Memory, id: _Id) -> wire.HistoryOut:
+def memory_history(memory: Memory, id: _Id) -> answers.HistoryOut:
     """Return its versions and what happened to it, oldest first."""
-    return wire.HistoryOut.model_validate(memory.history(id))
+    return answers.HistoryOut.model_validate(memory.history(id))
 
 
 @router.post("/{id}/restore", dependencies=[Once])
-def restore_memory(memory: Memory, id: _Id) -> wire.MemoryOut | wire.MessageOut:
+def restore_memory(memory: Memory, id: _Id) -> answers.MemoryOut | answers.MessageOut:
     """Undo a forgetting or a supersession."""
     restored = memory.restore(id)
     is_memory = isinstance(restored, StoredMemory)
-    return (wire.MemoryOut if is_memory else wire.MessageOut).model_validate(restored)
+    return (answers.MemoryOut if is_memory else answers.MessageOut).model_validate(restored)
 
 
 @router.post("/{id}/supersede", dependencies=[Once])
-def supersede_memory(memory: Memory, id: _Id, given: wire.Superseding) -> wire.MemoryOut:
+def supersede_memory(memory: Memory, id: _Id, given: bodies.Superseding) -> answers.MemoryOut:
     """Retire a memory in favour of another; return the retired one."""
-    return wire.MemoryOut.model_validate(memory.supersede(id, given.by))
+    return answers.MemoryOut.model_validate(memory.supersede(id, given.by))

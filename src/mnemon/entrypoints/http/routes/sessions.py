@@ -7,30 +7,30 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 
 from mnemon.domain.messages import Message
-from mnemon.entrypoints.http import wire
 from mnemon.entrypoints.http.callers import Memory
 from mnemon.entrypoints.http.once import Once, OnceRoute, ToldOnce
+from mnemon.entrypoints.http.wire import answers, bodies, fields
 
 router = APIRouter(prefix="/v1/sessions", tags=["sessions"], route_class=OnceRoute)
 
-_Name = Annotated[wire.Name, Path(description="The conversation's name.")]
+_Name = Annotated[fields.Name, Path(description="The conversation's name.")]
 
 
 @router.get("")
-def list_sessions(memory: Memory) -> list[wire.SessionOut]:
+def list_sessions(memory: Memory) -> list[answers.SessionOut]:
     """List conversations, in the order in which they were first logged."""
-    return [wire.SessionOut.model_validate(each) for each in memory.sessions()]
+    return [answers.SessionOut.model_validate(each) for each in memory.sessions()]
 
 
 @router.get("/recent")
 def recent_messages(
     memory: Memory,
     limit: Annotated[int, Query(ge=0, description="Over 1,000 is cut to 1,000.")] = 20,
-    session: Annotated[wire.Name | None, Query(description="None: of all.")] = None,
-) -> wire.MessagesOut:
+    session: Annotated[fields.Name | None, Query(description="None: of all.")] = None,
+) -> answers.MessagesOut:
     """Return the last messages, oldest first."""
     found = memory.recent(limit, session=session)
-    return wire.MessagesOut(messages=[wire.MessageOut.model_validate(each) for each in found])
+    return answers.MessagesOut(messages=[answers.MessageOut.model_validate(each) for each in found])
 
 
 @router.get("/{session:path}/messages")
@@ -39,22 +39,22 @@ def list_messages(
     session: _Name,
     limit: Annotated[int, Query(ge=0, le=1000)] = 100,
     after: Annotated[int, Query(ge=0, description="The sequence number before.")] = 0,
-) -> wire.MessagesOut:
+) -> answers.MessagesOut:
     """Return a conversation's messages, in order."""
     found = memory.messages(session, limit=limit, after=after)
-    return wire.MessagesOut(messages=[wire.MessageOut.model_validate(each) for each in found])
+    return answers.MessagesOut(messages=[answers.MessageOut.model_validate(each) for each in found])
 
 
 @router.post("/{session:path}/messages", status_code=201, dependencies=[Once])
 def log_messages(
-    memory: Memory, session: _Name, once: ToldOnce, given: wire.NewMessages
-) -> wire.LearnedOut:
+    memory: Memory, session: _Name, once: ToldOnce, given: bodies.NewMessages
+) -> answers.LearnedOut:
     """Log messages of any number of speakers, in order: all of them, or none."""
     messages = [
         Message(each.speaker, each.content, each.role, each.at, each.external_id, learn=each.learn)
         for each in given.messages
     ]
-    return wire.LearnedOut.model_validate(memory.log(once(messages), session=session))
+    return answers.LearnedOut.model_validate(memory.log(once(messages), session=session))
 
 
 @router.post("/{session:path}/end", status_code=204, dependencies=[Once])
@@ -64,8 +64,8 @@ def end_session(memory: Memory, session: _Name) -> None:
 
 
 @router.post("/{session:path}/compress", dependencies=[Once])
-def compress(memory: Memory, session: _Name, given: wire.NewHistory) -> wire.CompressedOut:
+def compress(memory: Memory, session: _Name, given: bodies.NewHistory) -> answers.CompressedOut:
     """Make a history shorter, where that is due; what goes is remembered."""
     window = given.context_window
     compressed = memory.compress(given.messages, session=session, context_window=window)
-    return wire.CompressedOut.model_validate(compressed)
+    return answers.CompressedOut.model_validate(compressed)

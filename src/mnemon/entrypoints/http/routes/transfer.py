@@ -8,9 +8,9 @@ from typing import Annotated
 from fastapi import APIRouter, Body
 from fastapi.responses import StreamingResponse
 
-from mnemon.entrypoints.http import wire
 from mnemon.entrypoints.http.callers import Memory, Time
 from mnemon.entrypoints.http.once import Once, OnceRoute
+from mnemon.entrypoints.http.wire import answers
 from mnemon.errors import InvalidInput
 from mnemon.exchange import backup
 
@@ -39,11 +39,11 @@ def export(memory: Memory, clock: Time) -> StreamingResponse:
 @router.post("/import", dependencies=[Once])
 def import_(
     memory: Memory, given: Annotated[bytes, Body(media_type=LINES, examples=[_EXPORTED])]
-) -> wire.TakenOut:
+) -> answers.TakenOut:
     """Store what an export gave, unchanged: all or nothing. What is there already stays."""
     file = BytesIO(given)
     if not backup.is_backup(file):
         raise InvalidInput("body", "is no export of Mnemon")
-    return wire.TakenOut.model_validate(
+    return answers.TakenOut.model_validate(
         memory.import_(list(backup.read(file, "body", memory.owner_id)))
     )
