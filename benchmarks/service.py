@@ -340,21 +340,25 @@ def overloaded(store: Filled, seconds: float) -> list[dict[str, Any]]:
         for clients in _CROWDS:
             requests = store.asking.requests("recall", 2_000)
             came = load(store.orders(url, clients, requests, seconds))
-            served, refused = (Times(t or [float("nan")]) for t in (came.taken_s, came.refused_s))
             row = {
                 "database": store.database,
                 "clients": clients,
-                "answered a second": len(came.taken_s) / came.seconds,
-                "answered: p50, ms": 1000 * served.median,
-                "answered: p99, ms": 1000 * served.quantile(0.99),
-                "refused a second": len(came.refused_s) / came.seconds,
-                "refused: p50, ms": 1000 * refused.median,
-                "refused: p99, ms": 1000 * refused.quantile(0.99),
+                **_spread("answered", came.taken_s, came.seconds),
+                **_spread("refused", came.refused_s, came.seconds),
                 "errors": sum(came.statuses.values()),
             }
             progress(" ".join(str(value) for value in row.values()))
             rows.append(row)
     return rows
+
+
+def _spread(what: str, taken_s: Sequence[float], seconds: float) -> dict[str, Any]:
+    times = Times(taken_s or [0.0])
+    return {
+        f"{what} a second": len(taken_s) / seconds,
+        f"{what}: p50, ms": 1000 * times.median if taken_s else "–",
+        f"{what}: p99, ms": 1000 * times.quantile(0.99) if taken_s else "–",
+    }
 
 
 _OVERLOAD_NOTE = (
