@@ -27,6 +27,8 @@ SEARCHES, WARMING = 200, 20
 COMPARED = 100
 """Queries whose nearest are compared with an exact scan."""
 ADDS, FIRST_ADDS = 50, 2
+SEEDED_BUT = 50
+"""How many are stored by the doors of a peer that is filled otherwise."""
 STARTS = 3
 PHASE_S = 90.0
 """After this no further round of a phase is begun: what is slow is measured by fewer."""
@@ -165,40 +167,56 @@ def compare(into: Measured, peer: Filled, given: Given, mnemon: Filled) -> None:
 def fill(into: Measured, peer: Filled, given: Given, minutes: float) -> None:
     """Store everything, many at a time.
 
+    Where that would take hours, all but the last are put in otherwise, and these are timed.
+
     Raises:
         PeerFailed: It could not, or not in that time.
     """
     progress(f"{into.peer}, {into.size:,}: filling")
-    started, done = perf_counter(), 0
+    started, done, timed = perf_counter(), 0, 0
     seconds = processor = 0.0
     with Process(peer.program, peer.folder) as process:
-        for owner, texts in _everything(given):
+        seeds: bool = process.ask("seeds").result
+        for what, owner, texts in _everything(given, seeds=seeds):
             left = minutes * 60.0 - (perf_counter() - started)
             try:
-                answer = _add(process, owner, texts, given, max(left, 1.0))
+                answer = _add(process, owner, texts, given, max(left, 1.0), what)
             except PeerFailed as failed:
                 if perf_counter() - started < minutes * 60.0:
                     raise
                 why = f"filling took over {minutes:g} minutes: {done:,} of {given.total:,} stored"
                 raise PeerFailed(why) from failed
-            seconds, processor = seconds + answer.seconds, processor + answer.processor
             done += len(texts)
+            if what == "add":
+                timed += len(texts)
+                seconds, processor = seconds + answer.seconds, processor + answer.processor
         closing = process.ask("close", timeout_s=minutes * 60.0)
     seconds, processor = seconds + closing.seconds, processor + closing.processor
-    into.adds_a_second, into.adds_a_processor_second = done / seconds, done / processor
+    into.adds_a_second, into.adds_a_processor_second = timed / seconds, timed / processor
 
 
-def _everything(given: Given) -> Iterator[tuple[str, Sequence[str]]]:
-    for owner, texts in (*given.others.items(), (OWNER, given.texts)):
+def _everything(given: Given, *, seeds: bool) -> Iterator[tuple[str, str, Sequence[str]]]:
+    """Yield how what is stored, and whose."""
+    end = len(given.texts) - SEEDED_BUT
+    by_doors, otherwise = (given.texts[end:], given.texts[:end]) if seeds else (given.texts, [])
+    what = "seed" if seeds else "add"
+    for owner, texts in (*given.others.items(), (OWNER, otherwise)):
         for batch in batches(texts, BATCH):
-            yield owner, batch
+            yield what, owner, batch
+    for batch in batches(by_doors, BATCH):
+        yield "add", OWNER, batch
 
 
 def _add(
-    process: Process, owner: str, texts: Sequence[str], given: Given, timeout_s: float = PATIENCE_S
+    process: Process,
+    owner: str,
+    texts: Sequence[str],
+    given: Given,
+    timeout_s: float = PATIENCE_S,
+    what: str = "add",
 ) -> Answer:
     vectors = in_base64(given.vectors(texts))
-    return process.ask("add", owner=owner, texts=list(texts), vectors=vectors, timeout_s=timeout_s)
+    return process.ask(what, owner=owner, texts=list(texts), vectors=vectors, timeout_s=timeout_s)
 
 
 # --- starting -----------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from comparing import (
     NEAREST,
     PHASE_S,
     SEARCHES,
+    SEEDED_BUT,
     STARTS,
     Measured,
     Ratio,
@@ -38,7 +39,8 @@ NONE = "–"
 
 def tables(found: Sequence[Measured]) -> Iterator[Table]:
     """Yield the tables."""
-    yield Table("peers-search", [_searching(each) for each in found], _SEARCH_NOTE)
+    note = f"{_SEARCH_NOTE} {_when(found)}"
+    yield Table("peers-search", [_searching(each) for each in found], note)
     yield Table("peers-writes", [_writing(each) for each in found], _WRITES_NOTE)
     yield Table("peers-owners", [_owning(each) for each in _largest(found)], _OWNERS_NOTE)
     if left := [each for each in found if each.left_out]:
@@ -46,6 +48,13 @@ def tables(found: Sequence[Measured]) -> Iterator[Table]:
         yield Table("peers-left-out", rows)
     else:
         yield Table("peers-left-out", [{"left out": "nothing"}])
+
+
+def _when(found: Sequence[Measured]) -> str:
+    """Return when all this was measured, and how busy the machine was then."""
+    days = sorted(each.at.split()[0] for each in found)
+    loads = sorted(each.load for each in found)
+    return f"Measured from {days[0]} to {days[-1]}, at loads of {loads[0]} to {loads[-1]}."
 
 
 def _who(each: Measured) -> dict[str, object]:
@@ -122,14 +131,17 @@ _SEARCH_NOTE = (
     f"{OTHERS} others with {PER_OTHER:,} each; {SEARCHES} queries none of which was asked before, "
     f"or as many as {PHASE_S:g} s allow. Times are taken in the peer's own process, in turns "
     "with Mnemon on the same texts; ÷ Mnemon: of each round, in brackets the quartiles. The "
-    "embedder's place is taken by a look-up in all. Start to first: from the start of a process "
+    "embedder's place is taken by a look-up in all. Processor: of that process alone, without "
+    "PostgreSQL's. Start to first: from the start of a process "
     f"to the first answer, the median of {STARTS}. Recall: the share of the {NEAREST} nearest by "
     f"vectors of an exact scan, over {COMPARED} queries; of Mnemon's and txtai's, whose searches "
     "go by words as well, the part by vectors alone, Mnemon's below its doors; MemPalace's "
     "orders what it finds anew by words, which counts as missed."
 )
 _WRITES_NOTE = (
-    "Bulk: as many at a time as the peer takes, up to 1,000, with what is written at the end. One "
+    "Bulk: as many at a time as the peer takes, up to 1,000, with what is written at the end. "
+    f"mem0 stores one by one, whatever it is given, which would take hours: all but {SEEDED_BUT} "
+    "memories are put into its vector store below its doors, and the rate is of these. One "
     f"more: a single write that is on disk when the call returns, as far as the peer does that by "
     f"its own settings; {ADDS} in turns with Mnemon's `remember`. usearch writes when the program "
     "ends. mcp-memory-service searches for near duplicates with each. Bytes: files of the closed "

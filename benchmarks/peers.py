@@ -7,7 +7,8 @@
 Each peer runs in an environment of its own, which is made once, in the user's cache folder, by
 pip: what is to be downloaded is said first. `--rebuild` makes the environments anew. Nothing is
 run that is not named, but Mnemon. With `--json`, what was measured before stays in the file, and
-stands in the tables too; `make bench-plots` draws it.
+stands in the tables too, which are all that is made where nobody is named; `make bench-plots`
+draws it.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from talking import PeerFailed, Program
 SIZES = (1_000, 10_000)
 MINUTES = 10.0
 MNEMON, POSTGRESQL = "mnemon", "mnemon-postgresql"
+ALL = "all"
 _VERSION = "import importlib.metadata, sys; print(importlib.metadata.version(sys.argv[1]))"
 
 
@@ -165,9 +167,10 @@ def main() -> None:
     if asked.rebuild:
         for name in needed:
             shutil.rmtree(asked.environments / name, ignore_errors=True)
-    progress(announced(needed, asked.environments))
     found = _read(asked.json)
-    for measured in results(names, asked):
+    if asked.peers:
+        progress(announced(needed, asked.environments))
+    for measured in results(names, asked) if asked.peers else ():
         found = _merged(found, measured)
         if asked.json:
             kept = {"machine": machine(), "results": [asdict(each) for each in found]}
@@ -179,8 +182,8 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     reading = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    known = f"any of {', '.join(PEERS)}; all: all"
-    reading.add_argument("peers", nargs="+", choices=[*PEERS, "all"], metavar="PEER", help=known)
+    known = f"any of {', '.join(PEERS)}, or {ALL}"
+    reading.add_argument("peers", nargs="*", metavar="PEER", help=known)
     reading.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="N")
     reading.add_argument(
         "--minutes",
@@ -196,7 +199,11 @@ def _arguments() -> argparse.Namespace:
     reading.add_argument("--environments", type=Path, default=FOLDER, metavar="FOLDER")
     reading.add_argument("--url", default="", help="of a PostgreSQL server; else one of our own")
     asked = reading.parse_args()
-    if "all" in asked.peers:
+    for name in set(asked.peers) - {*PEERS, ALL}:
+        reading.error(f"{name!r} is none of {', '.join(PEERS)}, {ALL}")
+    if not asked.peers and not asked.json:
+        reading.error(f"name what is to be measured, {known}, or a file of what was")
+    if ALL in asked.peers:
         asked.peers = list(PEERS)
     return asked
 

@@ -79,6 +79,7 @@ class Process:
 
     def __init__(self, program: Program, folder: Path) -> None:
         """Start a peer; its store is in that folder, as is its home."""
+        self._name = program.file
         self._log = folder / "stderr.txt"
         home, store = folder / "home", folder / STORE
         for each in (home, store):
@@ -114,20 +115,21 @@ class Process:
             line = self._lines.get(timeout=timeout_s)
         except queue.Empty as error:
             self._process.kill()
-            raise PeerFailed(f"{what}: no answer in {timeout_s:,.0f} s") from error
+            raise PeerFailed(f"{self._name}, {what}: no answer in {timeout_s:,.0f} s") from error
         except BrokenPipeError as error:
             raise PeerFailed(self._died(what)) from error
         if not line:
             raise PeerFailed(self._died(what))
         answer = json.loads(line)
         if "error" in answer:
-            raise PeerFailed(f"{what}: {answer['error']}")
+            raise PeerFailed(f"{self._name}, {what}: {answer['error']}")
         return Answer(answer["seconds"], answer["processor"], answer["result"])
 
     def _died(self, what: str) -> str:
         code = self._process.wait()
         said = self._log.read_text(errors="replace").strip().splitlines()
-        return f"{what}: the process ended ({code}): {said[-1] if said else 'it said nothing'}"
+        last = said[-1] if said else "it said nothing"
+        return f"{self._name}, {what}: the process ended ({code}): {last}"
 
     def __enter__(self) -> Self:
         return self

@@ -65,6 +65,10 @@ class Store(ABC):
     def add(self, owner: str, texts: list[str]) -> list[str]:
         """Store texts of an owner, durably as far as the peer does that; return their ids."""
 
+    def seeds(self) -> bool:
+        """Whether there is a quicker way to fill a store than by its doors."""
+        return isinstance(self, Seeds)
+
     @abstractmethod
     def search(self, owner: str, text: str, count: int) -> list[str]:
         """Return the texts of an owner that the peer finds, the best first."""
@@ -88,6 +92,14 @@ class Store(ABC):
     @abstractmethod
     def close(self) -> None:
         """Write what is not written yet; the process ends after this."""
+
+
+class Seeds(ABC):
+    """Beside a store that stores one by one, and would take hours."""
+
+    @abstractmethod
+    def seed(self, owner: str, texts: list[str]) -> None:
+        """Store what `add` would, many at once, below the peer's doors; not timed."""
 
 
 class ById(ABC):

@@ -7,10 +7,13 @@ fastembed) is not installed, so that it goes by vectors.
 from __future__ import annotations
 
 import sys
+from datetime import UTC, datetime
+from hashlib import md5
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
-from answering import DIMENSION, ById, Handed, Store, serve
+from answering import DIMENSION, ById, Handed, Seeds, Store, serve
 from mem0 import Memory
 
 KINDS = {
@@ -31,7 +34,7 @@ class _Embedder:
         return self._handed.list(text)
 
 
-class Mem0Memory(Store, ById):
+class Mem0Memory(Store, ById, Seeds):
     """A memory of many users."""
 
     def __init__(self, folder: Path, handed: Handed) -> None:
@@ -60,6 +63,24 @@ class Mem0Memory(Store, ById):
         messages = [{"role": "user", "content": text} for text in texts]
         added = self._memory.add(messages, user_id=owner, infer=False)
         return [each["id"] for each in added["results"]]
+
+    def seed(self, owner: str, texts: list[str]) -> None:
+        """Put them into the vector store as `add` does, but for their history."""
+        now = datetime.now(UTC).isoformat()
+        rows = [
+            {
+                "user_id": owner,
+                "role": "user",
+                "data": text,
+                "hash": md5(text.encode(), usedforsecurity=False).hexdigest(),
+                "created_at": now,
+                "updated_at": now,
+                "text_lemmatized": text,
+            }
+            for text in texts
+        ]
+        vectors = [self.handed.list(text) for text in texts]
+        self._memory.vector_store.insert(vectors, rows, [str(uuid4()) for _ in texts])
 
     def search(self, owner: str, text: str, count: int) -> list[str]:
         """Search a user's."""
