@@ -136,7 +136,7 @@ class Service:
         self, reply: Reply, detail: str, told: Mapping[str, Any], told_as: Mapping[str, str]
     ) -> MnemonError:
         if reply.status in _WRONG:
-            wrong = _mapping(next(iter(told.get("errors") or ()), None))
+            wrong = _mapping(_first(told.get("errors")))
             field_ = _argument(str(wrong.get("field", "request")), told_as)
             return InvalidInput(field_, str(wrong.get("problem", detail)))
         if reply.status in _REFUSED:
@@ -169,7 +169,14 @@ class Service:
             raise self.failure(reply, call.told)
         try:
             return call.read(json.loads(reply.body) if call.answer is not None else None)
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        except (
+            ValueError,
+            TypeError,
+            LookupError,
+            AttributeError,
+            ArithmeticError,
+            RecursionError,
+        ):
             raise self.unreadable() from None  # the other holds what came
 
 
@@ -305,6 +312,10 @@ def _document(body: bytes) -> Mapping[str, Any]:
         return _mapping(json.loads(body))
     except (ValueError, RecursionError):
         return {}
+
+
+def _first(value: object) -> object:
+    return value[0] if isinstance(value, list) and value else None
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -250,6 +250,12 @@ def test_only_the_models_that_are_named_may_be_asked_for(model: ModelServer) -> 
         assert [each.id for each in client.models.list()] == ["scripted", "small"]
         with pytest.raises(openai.NotFoundError):
             client.chat.completions.create(model="dear", messages=[{"role": "user", "content": ""}])
+        body = b'{"Model":"dear","model":"small","messages":[{"role":"user","content":"Hi"}]}'
+        head = {"Content-Type": "application/json", "X-Mnemon-Memory": "off"}
+        asked = httpx.post(f"{service.url}/v1/chat/completions", content=body, headers=head)
+        assert asked.status_code == 200
+        assert "Model" not in model.asked[-1].body
+        assert model.asked[-1].body["model"] == "small"
 
 
 @pytest.mark.parametrize("status", [400, 404, 422, 429, 500, 503])

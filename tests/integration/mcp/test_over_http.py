@@ -307,3 +307,14 @@ def test_malformed_requests_leave_it_serving(address: str, key: Callable[..., st
                 assert answer.status_code < 500, (body, answer.text)
                 assert "Traceback" not in answer.text
             assert http.post(f"{address}/mcp", json=HELLO, headers=shown).status_code == 200
+
+
+def test_an_owner_is_the_same_here_and_beside_it(
+    address: str, key: Callable[..., str], memory: Mnemon
+) -> None:
+    memory.owner("zo\u00eb").remember("Likes green tea")
+    shown = {**ACCEPT, "Authorization": f"Bearer {key(None, 'service')}"}
+    head = {name.encode(): text.encode() for name, text in shown.items()}
+    head[b"X-Owner-Id"] = "zo\u00eb".encode()
+    told = httpx.post(f"{address}/mcp", json=HELLO, headers=head)
+    assert "green tea" in told.text

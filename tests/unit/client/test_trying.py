@@ -148,3 +148,15 @@ def test_a_method_of_several_calls_sends_each_with_a_key_of_its_own() -> None:
     assert (first.path, first.query) == ("/v1/profile/kind", (("kind", "fact"),))
     second = asking.send("semantic")
     assert (second.once, second.body["kind"]) == (True, "semantic")
+
+
+@pytest.mark.parametrize("errors", [5, {"a": 1}, "text", [5], True])
+def test_errors_of_another_form_are_still_an_error_of_the_librarys(errors: object) -> None:
+    with pytest.raises(InvalidInput, match="no"):
+        tried(READ, problem(422, "no", errors=errors))
+
+
+def test_a_number_beyond_all_is_an_answer_that_cant_be_read() -> None:
+    call = Call("GET", "/v1/x", answer=float, inside="x")
+    with pytest.raises(ServiceFailed, match="can't be read"):
+        tried(call, Reply(200, {}, b'{"x": 1' + b"0" * 400 + b"}"))

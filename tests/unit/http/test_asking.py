@@ -77,3 +77,13 @@ def test_what_is_no_request_is_refused(body: bytes, status: int) -> None:
 def test_any_text_comes_back_as_it_went(text: str) -> None:
     ask = read_ask(raw(x=text))
     assert json.loads(ask.with_model("m").raw) == {"messages": [HI], "x": text, "model": "m"}
+
+
+@pytest.mark.parametrize("other", ["model", "Model", "MODEL"])
+def test_a_model_that_is_asked_for_is_named_once(other: str) -> None:
+    # A service in Go reads names in any case, the last of them; another the first of the same.
+    body = f'{{"{other}":"dear","model":"cheap","messages":[{json.dumps(HI)}]}}'.encode()
+    ask = read_ask(body)
+    assert ask.model == "cheap"
+    assert ask.with_model(ask.model).raw.lower().count(b'"model"') == 1
+    assert b"dear" not in ask.with_model(ask.model).raw

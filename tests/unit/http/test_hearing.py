@@ -96,3 +96,11 @@ def test_an_event_without_end_is_not_waited_for() -> None:
         hearing.hear(b"x" * 1_000_000)
     hearing.hear(b"\n" + stream())
     assert not hearing.reply().is_whole
+
+
+@pytest.mark.parametrize("finish", [{"a": 1}, ["stop"], 1, True])
+def test_an_end_that_is_no_word_is_none(finish: object) -> None:
+    choice = {"index": 0, "message": {"content": "Hi"}, "finish_reason": finish}
+    assert heard(json.dumps({"choices": [choice]}).encode()) == Heard("Hi")
+    event = {"choices": [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": finish}]}
+    assert hear(b"data: " + json.dumps(event).encode() + b"\n\n") == Heard("Hi")

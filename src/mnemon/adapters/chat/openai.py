@@ -120,5 +120,5 @@ def _reply(text: str, finish: Any, usage: Any) -> Reply:
         text,
         count(dig(usage, "prompt_tokens")),
         count(dig(usage, "completion_tokens")),
-        is_whole=finish not in CUT,
+        is_whole=not (isinstance(finish, str) and finish in CUT),
     )

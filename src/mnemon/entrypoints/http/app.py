@@ -75,6 +75,7 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
         (401, "No key, or one that opens nothing."),
         (403, "The key may not do that."),
         (404, "The owner has no such thing."),
+        (408, "The body did not come in time."),
         (409, "It does not fit what is stored now."),
         (410, "The owner was erased."),
         (413, "The body is too long."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict, deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from fastapi import Depends, Header, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
@@ -22,6 +22,8 @@ from mnemon.ports.clock import Clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+T = TypeVar("T")
 
 OWNER_HEADER = "X-Owner-Id"
 
@@ -163,7 +165,7 @@ Engine = Annotated[Mnemon, Depends(engine_of)]
 Time = Annotated[Clock, Depends(clock_of)]
 
 
-def _spelt_out(value: object) -> object:
+def spelt_out(value: T) -> T | str:
     """Return a header as it was meant: its bytes are UTF-8 where they can be (RFC 9110, 5.5)."""
     if not isinstance(value, str):
         return value
@@ -174,7 +176,7 @@ def _spelt_out(value: object) -> object:
 
 
 NamedOwner = Annotated[
-    Annotated[fields.Name, BeforeValidator(_spelt_out)] | None,
+    Annotated[fields.Name, BeforeValidator(spelt_out)] | None,
     Header(
         alias=OWNER_HEADER,
         description="Whose memory, with a key that is not of one owner.",

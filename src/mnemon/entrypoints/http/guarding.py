@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import secrets
@@ -33,6 +34,12 @@ _JSON = re.compile(r"application/([\w.+-]+\+)?(json|x-ndjson)\s*(;|$)", re.IGNOR
 _ELSEWHERE = ("cross-site", "same-site")
 """What a browser says of a request that a page of another origin has made it send."""
 _MULTIPART = "multipart/form-data"
+_ONCE = ("host", "authorization", "x-owner-id", "origin", "content-type", "idempotency-key")
+"""Of two of these somebody in between may have read the other."""
+_BODY_S = 30.0
+_BODY_BYTES_A_S = 20_000
+"""How long a body may take, and how much more of it must have come for each second beyond: guesses.
+A request whose body never comes would keep its place among those under way for good."""
 _ID = re.compile(r"[\w.:-]{1,100}")
 _ID_BYTES = 12
 
@@ -150,6 +157,7 @@ class Guard:
         is_probe = scope["path"] in self._limits.probes
         return (
             (None if is_probe else self._unknown_name(headers) or self._overload())
+            or _doubled(headers)
             or self._stranger(headers)
             or self._too_long(headers)
             or self._no_json(scope, headers)
@@ -219,6 +227,13 @@ def _route(scope: Scope) -> str:
     return str(getattr(scope.get("route"), "path", ""))
 
 
+def _doubled(headers: Headers) -> Problem | None:
+    for name in _ONCE:
+        if len(headers.getlist(name)) > 1:
+            return Problem(400, f"{name} is given more than once")
+    return None
+
+
 def _too_long(most: int) -> str:
     return f"a body has at most {most:,} bytes"
 
@@ -230,18 +245,33 @@ def _host(given: str) -> str:
 
 
 class _Counted:
-    """Gives a body on, as long as it is not too long."""
+    """Gives a body on, as long as it is not too long, and comes."""
 
     def __init__(self, receive: Receive, most: int) -> None:
         self._receive = receive
         self._left = self._most = most
+        self._began_s: float | None = None
+        self._is_whole = False
 
     async def __call__(self) -> Message:
-        message = await self._receive()
+        message = await (self._receive() if self._is_whole else self._next())
+        self._is_whole |= not message.get("more_body", False)
         self._left -= len(message.get("body", b""))
         if self._left < 0:
             raise HTTPException(413, _too_long(self._most))
         return message
+
+    async def _next(self) -> Message:
+        if self._began_s is None:
+            self._began_s = monotonic()
+        taken = self._most - self._left
+        until_s = self._began_s + _BODY_S + taken / _BODY_BYTES_A_S
+        try:
+            async with asyncio.timeout(until_s - monotonic()):
+                return await self._receive()
+        except TimeoutError:
+            problem = "the body did not come in time"
+            raise HTTPException(408, problem, {"Connection": "close"}) from None
 
 
 @dataclass

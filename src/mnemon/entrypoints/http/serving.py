@@ -7,8 +7,9 @@ import logging
 import os
 import signal
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from ipaddress import ip_address
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import uvicorn
 
@@ -20,6 +21,7 @@ from mnemon.errors import InvalidConfiguration
 from mnemon.stores import IN_MEMORY, is_postgres, store_path
 
 if TYPE_CHECKING:
+    import asyncio
     import socket
     from collections.abc import Callable
     from pathlib import Path
@@ -80,6 +82,15 @@ def serving(settings: Serve, engine: Mnemon, owner: str) -> Serving:
         requests_a_minute=settings.requests_per_minute,
         drain_s=settings.drain_timeout_s,
     )
+
+
+def protocol() -> type[asyncio.Protocol] | Literal["h11"]:
+    """Return what reads requests: either takes only so long a head."""
+    if find_spec("httptools") is None:
+        return "h11"
+    from mnemon.entrypoints.http.heads import BoundedProtocol
+
+    return BoundedProtocol
 
 
 def is_local(host: str) -> bool:
@@ -163,6 +174,7 @@ def serve(
         create_app(engine, how, devices=answering.devices(engine, settings, os.environ)),
         host=plan.serve.host.strip("[]"),
         port=plan.serve.port,
+        http=protocol(),
         access_log=False,
         log_config=None,
         server_header=False,

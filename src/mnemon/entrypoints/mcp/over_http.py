@@ -14,7 +14,7 @@ import anyio.to_thread
 from starlette.datastructures import Headers
 from starlette.routing import Route
 
-from mnemon.entrypoints.http.callers import OWNER_HEADER, Doorkeeper
+from mnemon.entrypoints.http.callers import OWNER_HEADER, Doorkeeper, spelt_out
 from mnemon.entrypoints.http.problems import Problem
 
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ class Endpoint:
         address = scope["client"][0] if scope.get("client") else ""
         caller = keeper.caller(_shown(headers), address)
         self._app.state.rates.take(caller)
-        return keeper.engine.owner(caller.acting_for(headers.get(OWNER_HEADER)))
+        named = spelt_out(headers.get(OWNER_HEADER))
+        return keeper.engine.owner(caller.acting_for(named))
 
 
 def mount(app: FastAPI, body_bytes: int) -> Endpoint:

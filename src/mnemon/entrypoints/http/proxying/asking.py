@@ -8,11 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from mnemon.entrypoints.http.problems import Problem, Wrong
+from mnemon.entrypoints.http.wire.fields import is_deep
 
 Entry = Mapping[str, Any]
-
-_DEPTH = 100
-"""Schemas of tools nest some twenty deep; from a thousand on JSON is not written. A guess."""
 
 _INSTRUCTING = ("system", "developer")
 
@@ -54,8 +52,12 @@ class Ask:
         return self.body.get("n") in (None, 1)
 
     def with_model(self, model: str) -> Ask:
-        """Return the same of another model."""
-        return self._with({**self.body, "model": model})
+        """Return the same of another model, named once.
+
+        Some services read `Model` too, and of two names the one or the other.
+        """
+        rest = {name: value for name, value in self.body.items() if name.casefold() != "model"}
+        return self._with({**rest, "model": model})
 
     def saying(self, messages: Sequence[Entry]) -> Ask:
         """Return the same with other messages."""
@@ -80,7 +82,7 @@ def read_ask(raw: bytes) -> Ask:
         raise Problem(400, "the body is no JSON, or nested too deep") from None
     if not isinstance(body, dict):
         raise Problem(422, "the body must be an object")
-    if _is_deep(body):
+    if is_deep(body):
         raise Problem(400, "the body is nested too deep")
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:
@@ -92,19 +94,6 @@ def read_ask(raw: bytes) -> Ask:
         if not isinstance(body.get(name) or "", str):
             raise _wrong(name, "must be text")
     return Ask(body, tuple(messages), raw)
-
-
-def _is_deep(value: object) -> bool:
-    """Tell whether a value is nested deeper than anything that is worth reading."""
-    level = [value]
-    for _ in range(_DEPTH):
-        level = [
-            inner
-            for each in level
-            if isinstance(each, dict | list)
-            for inner in (each.values() if isinstance(each, dict) else each)
-        ]
-    return bool(level)
 
 
 def told(messages: Sequence[Entry], text: str) -> list[Entry]:

@@ -100,5 +100,5 @@ class Hearing:
 
 def _heard(text: object, finish: object) -> Heard:
     said = text if isinstance(text, str) else ""
-    is_whole = finish is not None and finish not in CUT
+    is_whole = isinstance(finish, str) and finish not in CUT
     return Heard(said[:MAX_MESSAGE_CHARS], is_whole and len(said) <= MAX_MESSAGE_CHARS)

@@ -188,7 +188,7 @@ class Proxy:
             return ask.with_model(self._upstream.model)
         if allowed and ask.model not in allowed:
             raise Problem(404, "that model may not be asked for: see GET /v1/models")
-        return ask
+        return ask.with_model(ask.model) if allowed else ask
 
     async def _remembering(self, talk: Talk, ask: Ask) -> Asked:
         """Return what the model is asked, with what is remembered in time."""

@@ -99,15 +99,15 @@ def forget_all(
 ) -> answers.ForgottenOut:
     """Forget every memory of the owner. `restore` undoes each."""
     del confirm
-    memories: list[str] = []
+    memories: dict[str, None] = {}
     messages: set[str] = set()
     while page := memory.list(limit=1000).memories:
         for each in page:
             if each.id not in memories:
                 gone = memory.forget(each.id)
-                memories += gone.memories
+                memories |= dict.fromkeys(gone.memories)
                 messages.update(gone.messages)
-    return answers.ForgottenOut(memories=memories, messages=sorted(messages))
+    return answers.ForgottenOut(memories=list(memories), messages=sorted(messages))
 
 
 @router.get("/{id}")

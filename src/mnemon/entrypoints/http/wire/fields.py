@@ -23,6 +23,9 @@ Lasting = Annotated[
     str, Field(pattern=r"^([1-9]\d{0,5}[dhm])?$", description="At most 365 days.", examples=["90d"])
 ]
 
+_DEPTH = 100
+"""Schemas of tools nest some twenty deep; from a thousand on JSON is not written. A guess."""
+
 
 def _number(value: object) -> object:
     """Refuse what is no number, though it could be taken for one."""
@@ -31,8 +34,23 @@ def _number(value: object) -> object:
     return value
 
 
+def is_deep(value: object) -> bool:
+    """Tell whether a value is nested deeper than anything that is worth reading."""
+    level = [value]
+    for _ in range(_DEPTH):
+        level = [
+            inner
+            for each in level
+            if isinstance(each, dict | list)
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+    return bool(level)
+
+
 def _whole(value: Any) -> Any:
-    """Refuse what can't be answered, as it can't be encoded: lone surrogates."""
+    """Refuse what can't be answered, as it can't be encoded: lone surrogates, endless depths."""
+    if is_deep(value):
+        raise ValueError("is nested too deep")
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
