@@ -10,6 +10,7 @@ import sys
 from dataclasses import dataclass
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
+from typing import Any
 
 from measuring import output, progress
 from packaging.requirements import Requirement
@@ -20,6 +21,7 @@ PINNED = Path(__file__).with_name("pinned")
 FOLDER = user_cache_path("mnemon") / "benchmarks"
 _NOT_COUNTED = ("pip", "setuptools", "_distutils_hack", "pkg_resources", "distutils-precedence")
 """What a new environment holds already."""
+_STAMP = "installed.json"
 _MEGABYTE = 1_000_000
 
 
@@ -40,26 +42,36 @@ class Environment:
     megabytes: float
 
 
-def prepared(name: str, folder: Path = FOLDER, *, rebuild: bool = False) -> Environment:
+def prepared(name: str, folder: Path = FOLDER) -> Environment:
     """Return the environment of that name; it is made where it is not there, or is another.
 
     Raises:
         NotInstalled: It can't be made here.
     """
-    place, pinned = folder / name, PINNED / f"{name}.txt"
-    stamp = place / "installed.json"
-    is_for = hashlib.sha256(pinned.read_bytes() + sys.version.encode()).hexdigest()
-    known = json.loads(stamp.read_text()) if stamp.exists() and not rebuild else {}
-    if known.get("for") != is_for:
-        _make(place, pinned)
-        known = {"for": is_for, "megabytes": _weight(place) / _MEGABYTE}
-        stamp.write_text(json.dumps(known))
+    place = folder / name
+    known = _made(name, folder)
+    if not known:
+        _make(place, PINNED / f"{name}.txt")
+        known = {"for": _wanted(name), "megabytes": _weight(place) / _MEGABYTE}
+        (place / _STAMP).write_text(json.dumps(known))
     return Environment(place / "bin" / "python", known["megabytes"])
+
+
+def _made(name: str, folder: Path) -> dict[str, Any]:
+    """Return what was noted of an environment that is there, with what is wanted now."""
+    stamp = folder / name / _STAMP
+    known: dict[str, Any] = json.loads(stamp.read_text()) if stamp.exists() else {}
+    return known if known.get("for") == _wanted(name) else {}
+
+
+def _wanted(name: str) -> str:
+    pinned = (PINNED / f"{name}.txt").read_bytes()
+    return hashlib.sha256(pinned + sys.version.encode()).hexdigest()
 
 
 def announced(names: list[str], folder: Path = FOLDER) -> str:
     """Return what making these will download, and where to."""
-    lines = [f"  {name}: {_summary(name)}" for name in names if not (folder / name).exists()]
+    lines = [f"  {name}: {_summary(name)}" for name in names if not _made(name, folder)]
     if not lines:
         return f"environments are in {folder}; nothing is downloaded"
     return "\n".join([f"pip downloads and installs into {folder}:", *lines])
