@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
@@ -241,7 +241,8 @@ class Conversation:
         if isinstance(outcome, Reply):
             return self.service.read(call, outcome)
         assert isinstance(outcome, Lost)  # noqa: S101 - a driver says what came of a sending
-        raise self.service.lost(outcome)
+        waited_s = max(outcome.waited_s, self.now_s() - started_s)
+        raise self.service.lost(replace(outcome, waited_s=waited_s))
 
     def _pause_s(self, call: Call, outcome: Outcome, tries: int, elapsed_s: float) -> float | None:
         """Return how long to wait before the next try; None: there is none."""

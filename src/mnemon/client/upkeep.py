@@ -20,7 +20,9 @@ _CONSOLIDATED = tuple[Consolidated, ...]
 
 def erase(owner: str) -> Asking:
     """See `Mnemon.erase`."""
-    return (yield Call("DELETE", "/v1/owner", answer=Erased, owner=owner, again=True))
+    query = query_of({"confirm": owner})
+    call = Call("DELETE", "/v1/owner", query=query, answer=Erased, owner=owner, again=True)
+    return (yield call)
 
 
 def readmit(owner: str) -> Asking:

@@ -93,6 +93,24 @@ def test_this_machines_addresses_are_served_without_one(memory: Mnemon, host: st
         serving(Serve(host=host), memory, "")
 
 
+@pytest.mark.parametrize(
+    ("behind", "setting"),
+    [
+        (Serve(trusted_proxies="127.0.0.1"), "serve.trusted_proxies"),
+        (Serve(hosts="localhost,memory.example.org"), "serve.hosts"),
+        (Serve(hosts="*"), "serve.hosts"),
+    ],
+)
+def test_nothing_is_served_behind_a_reverse_proxy_without_a_key(
+    memory: Mnemon, behind: Serve, setting: str
+) -> None:
+    with pytest.raises(InvalidConfiguration, match=f"{setting}.*mnemon api-key create"):
+        serving(behind, memory, "alice")
+    assert serving(Serve(hosts="localhost,127.0.0.1"), memory, "alice").open_for == "alice"
+    memory.create_api_key("first", role="admin")
+    assert serving(behind, memory, "alice").open_for is None
+
+
 PAGE = "https://app.example.org"
 _ASKS = {
     "Origin": PAGE,

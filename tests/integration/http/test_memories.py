@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from fastapi.testclient import TestClient
 
 from .conftest import Caller
@@ -48,6 +49,8 @@ def test_a_memory_takes_the_place_of_another(as_alice: TestClient) -> None:
     assert (retired.json()["state"], retired.json()["superseded_by"]) == ("superseded", new)
     again = as_alice.post(f"/v1/memories/{old}/supersede", json={"by": new})
     assert again.status_code == 409
+    wrong = as_alice.post(f"/v1/memories/{old}/supersede", json={"by": "it"})
+    assert wrong.json()["errors"] == [{"field": "by", "problem": "is not an id: must be a UUID"}]
 
 
 def test_everything_is_forgotten_only_where_that_is_said(as_alice: TestClient) -> None:
@@ -72,6 +75,43 @@ def test_what_can_not_be_taken_is_named(as_alice: TestClient) -> None:
     assert refused.headers["content-type"] == "application/problem+json"
     assert {each["field"] for each in refused.json()["errors"]} == {"importance", "colour"}
     assert "Likes tea" not in refused.text
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "wrong"),
+    [
+        ("POST", "/v1/memories", '{"content": "x",', "body: is no JSON after 16 characters"),
+        ("POST", "/v1/memories", "{}", "content: is missing"),
+        ("POST", "/v1/memories", '{"content": "x", "text": 1}', "text: is not known here"),
+        ("POST", "/v1/memories", '{"content": "x", "importance": "y"}', "importance: must be"),
+        ("POST", "/v1/import", "{}", "body: must be lines of JSON, of type application/x-ndjson"),
+        ("GET", "/v1/memories?state=dead", "", "state: Input should be"),
+        ("DELETE", "/v1/memories", "", "confirm: is missing"),
+    ],
+)
+def test_what_is_wrong_is_said_where_and_in_words_of_the_service(
+    as_alice: TestClient, method: str, path: str, body: str, wrong: str
+) -> None:
+    headers = {"Content-Type": "application/json"} if body else {}
+    refused = as_alice.request(method, path, content=body, headers=headers).json()
+    assert all(
+        f"{each['field']}: {each['problem']}".startswith(wrong) for each in refused["errors"]
+    ), refused
+
+
+def test_a_path_that_there_is_not_says_where_all_are_named(as_alice: TestClient) -> None:
+    assert "/openapi.json" in as_alice.get("/v1/memory").json()["detail"]
+
+
+def test_an_owner_is_erased_only_where_the_same_is_named_again(calling: Caller) -> None:
+    admin = calling(role="admin")
+    admin.headers["X-Owner-Id"] = "alice"
+    made = admin.post("/v1/memories", json={"content": "Likes tea"}).json()["id"]
+    for query in ({}, {"confirm": "all"}, {"confirm": "bob"}):
+        assert admin.delete("/v1/owner", params=query).status_code == 422
+    assert admin.get(f"/v1/memories/{made}").status_code == 200
+    assert admin.delete("/v1/owner", params={"confirm": "alice"}).status_code == 200
+    assert admin.get(f"/v1/memories/{made}").status_code in {404, 410}
 
 
 def test_an_exchange_is_learned_from_and_exported_and_imported(

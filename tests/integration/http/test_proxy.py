@@ -189,8 +189,16 @@ def test_read_only_tells_and_learns_nothing(service: Proxied, model: ModelServer
 
 
 def test_a_switch_that_there_is_not_is_refused(service: Proxied) -> None:
-    with pytest.raises(openai.UnprocessableEntityError):
+    with pytest.raises(openai.UnprocessableEntityError, match="X-Mnemon-Memory: ") as refused:
         said(service.client(**{"X-Mnemon-Memory": "sometimes"}), [user(NAME)])
+    assert (refused.value.param, refused.value.type) == ("X-Mnemon-Memory", "invalid_request_error")
+
+
+def test_a_client_of_openai_shows_why_it_is_refused(service: Proxied) -> None:
+    with pytest.raises(openai.NotFoundError, match="there is no such path"):
+        service.client().embeddings.create(model="scripted", input="Hi")
+    with pytest.raises(openai.PermissionDeniedError, match="may not act for another owner"):
+        said(service.client(**{"X-Owner-Id": "somebody"}), [user(NAME)])
 
 
 def test_switched_off_everything_passes_through_as_it_came(model: ModelServer) -> None:

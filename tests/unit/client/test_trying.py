@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -67,6 +69,18 @@ def test_after_five_more_tries_it_gives_up_and_names_the_address_not_the_key() -
     with pytest.raises(StoreUnavailable, match=f"{URL}: broke off") as failed:
         tried(WRITE, *[CUT] * 6)
     assert KEY not in str(failed.value)
+
+
+def test_how_long_was_tried_counts_all_tries_and_pauses() -> None:
+    times = itertools.count(0.0, 10.0)
+    conversation = Conversation(
+        Service(URL, KEY, 5.0), None, lambda: next(times), lambda: 1.0, lambda: "0"
+    )
+    steps = conversation.answered(ONLY_ONCE)
+    next(steps)
+    cut = replace(CUT, waited_s=0.1)
+    with pytest.raises(StoreUnavailable, match="tried for 20 s"):
+        steps.send(cut)
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,8 @@ class Caller:
         """
         if self.owner is not None:
             if named is not None and named != self.owner:
-                raise Forbidden("this key may not act for another owner")
+                who = "this key" if self.name else "who has no key"
+                raise Forbidden(f"{who} may not act for another owner")
             return self.owner
         owner = named or otherwise
         if not owner:

@@ -130,7 +130,7 @@ class Guard:
         problem = self._problem(scope, headers)
         request_id = scope["state"]["request_id"]
         if problem is not None:
-            await answer(problem, request_id)(scope, receive, send)
+            await answer(problem, request_id, scope["path"])(scope, receive, send)
             return
         body = _Counted(receive, self._limits.body_bytes)
         try:
@@ -138,7 +138,8 @@ class Guard:
         except Exception as error:  # noqa: BLE001 - no trace of it may reach a caller or the server's log
             self._fault(error, request_id)
             if not scope["state"].get("answered"):
-                await answer(Problem(500, "an unexpected error"), request_id)(scope, receive, send)
+                problem = Problem(500, "an unexpected error")
+                await answer(problem, request_id, scope["path"])(scope, receive, send)
 
     def _fault(self, error: Exception, request_id: str) -> None:
         """Log where an unforeseen error arose, but not what it says: that might quote a text."""

@@ -28,6 +28,12 @@ logger = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
 
+CHAT = frozenset(
+    {"/v1/chat/completions", "/v1/models", "/v1/completions", "/v1/responses", "/v1/embeddings"}
+)
+"""Where clients of OpenAI's protocol call, or try to: they show what stands in `error`, and nothing
+else."""
+
 _RETRY_S = 1
 """When to come again where nobody knows when it will be better."""
 
@@ -86,10 +92,25 @@ def document(problem: Problem, request_id: str) -> ProblemDocument:
     )
 
 
-def answer(problem: Problem, request_id: str) -> Response:
-    """Return the response of a problem."""
+def answer(problem: Problem, request_id: str, path: str = "") -> Response:
+    """Return the response of a problem with a request to a path."""
     body = document(problem, request_id).model_dump(exclude_defaults=False)
+    if path in CHAT:
+        body["error"] = _for_chat(problem)
     return JSONResponse(body, problem.status, dict(problem.headers), media_type=MEDIA_TYPE)
+
+
+def _for_chat(problem: Problem) -> dict[str, str | None]:
+    """Return a problem as OpenAI's protocol has it."""
+    wrong = "; ".join(f"{each.field}: {each.problem}" for each in problem.errors)
+    is_said = not wrong or problem.detail == wrong
+    is_ours = problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    return {
+        "message": problem.detail if is_said else f"{problem.detail}: {wrong}",
+        "type": "server_error" if is_ours else "invalid_request_error",
+        "param": problem.errors[0].field if problem.errors else None,
+        "code": None,
+    }
 
 
 def problem_of(error: MnemonError) -> Problem:
@@ -110,8 +131,9 @@ def _headers(error: MnemonError) -> Mapping[str, str]:
     return {}
 
 
-def _request_id(request: Request) -> str:
-    return str(request.scope.get("state", {}).get("request_id", ""))
+def _answered(request: Request, problem: Problem) -> Response:
+    request_id = str(request.scope.get("state", {}).get("request_id", ""))
+    return answer(problem, request_id, request.scope["path"])
 
 
 def install(app: FastAPI) -> None:
@@ -124,7 +146,7 @@ def install(app: FastAPI) -> None:
 
 async def _of_problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, Problem)  # noqa: S101 - as installed
-    return answer(error, _request_id(request))
+    return _answered(request, error)
 
 
 async def _of_engine(request: Request, error: Exception) -> Response:
@@ -132,27 +154,45 @@ async def _of_engine(request: Request, error: Exception) -> Response:
     problem = problem_of(error)
     if problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         logger.warning("%s: %s", type(error).__name__, error)
-    return answer(problem, _request_id(request))
+    return _answered(request, problem)
 
 
 async def _of_shape(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - as installed
     wrong = [_wrong(each) for each in error.errors()]
     status = HTTPStatus.BAD_REQUEST if _is_no_json(error) else HTTPStatus.UNPROCESSABLE_ENTITY
-    return answer(Problem(status, "the request can't be taken", errors=wrong), _request_id(request))
+    return _answered(request, Problem(status, "the request can't be taken", errors=wrong))
+
+
+_NO_JSON = "json_invalid"
+_BETTER_SAID = {
+    "missing": "is missing",
+    "extra_forbidden": "is not known here",
+    "string_pattern_mismatch": "has not the form that is asked for",
+    "bytes_type": "must be lines of JSON, of type application/x-ndjson",
+}
+"""By the kind of what is wrong, where the framework says it in words of Python or of patterns."""
 
 
 def _is_no_json(error: RequestValidationError) -> bool:
-    return any(each["type"] == "json_invalid" for each in error.errors())
+    return any(each["type"] == _NO_JSON for each in error.errors())
 
 
 def _wrong(found: Mapping[str, Any]) -> Wrong:
     """Return where something is wrong, and what; never what was given, which may be secret."""
-    place = ".".join(str(part) for part in found["loc"][1:])
-    return Wrong(field=place or str(found["loc"][0]), problem=str(found["msg"]))
+    whole, *within = found["loc"]
+    if found["type"] == _NO_JSON:  # it stands where, in letters
+        after = f" after {within[0]} characters" if within else ""
+        return Wrong(field=str(whole), problem=f"is no JSON{after}: {found['ctx']['error']}")
+    # A place of the framework's own, as "literal['all']", is no place in the request.
+    place = ".".join(part for part in map(str, within) if "[" not in part)
+    problem = _BETTER_SAID.get(found["type"], str(found["msg"]).removeprefix("Value error, "))
+    return Wrong(field=place or str(whole), problem=problem)
 
 
 async def _of_framework(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - as installed
-    problem = Problem(error.status_code, str(error.detail), dict(error.headers or {}))
-    return answer(problem, _request_id(request))
+    told = str(error.detail)
+    if told == HTTPStatus.NOT_FOUND.phrase:
+        told = "there is no such path: GET /openapi.json names all"
+    return _answered(request, Problem(error.status_code, told, dict(error.headers or {})))

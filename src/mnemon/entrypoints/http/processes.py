@@ -66,7 +66,7 @@ def serve(plan: Plan) -> int:
     with Mnemon.open(config=plan.loaded, worker=False) as engine:
         serving.serving(plan.serve, engine, plan.owner)
     serving.log_in_json()
-    with _counting_together(), _listening(plan) as listener:
+    with _counting_together(), listening(plan) as listener:
         return _Processes(plan, listener).run()
 
 
@@ -85,7 +85,12 @@ def _counting_together() -> Iterator[None]:
 
 
 @contextmanager
-def _listening(plan: Plan) -> Iterator[socket.socket]:
+def listening(plan: Plan) -> Iterator[socket.socket]:
+    """Open the address where callers come in.
+
+    Raises:
+        OSError: It can't be listened at.
+    """
     host = plan.serve.host.strip("[]")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.create_server((host, plan.serve.port), family=family, backlog=_BACKLOG) as listener:

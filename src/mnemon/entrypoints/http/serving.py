@@ -69,6 +69,12 @@ def serving(settings: Serve, engine: Mnemon, owner: str) -> Serving:
             f"{settings.host} can be reached from elsewhere, and there is no key yet: make one by"
             " `mnemon api-key create`, or listen at 127.0.0.1",
         )
+    if not has_keys and _is_passed_on_to(settings):
+        raise InvalidConfiguration(
+            "serve.trusted_proxies" if settings.trusted_proxies else "serve.hosts",
+            "a reverse proxy passes on what comes from elsewhere, and there is no key yet: make one"
+            " by `mnemon api-key create`",
+        )
     if not has_keys and not owner:
         raise InvalidConfiguration("serve.owner", "your login name is unknown: name the owner")
     names = _several(settings.hosts) or LOCAL_NAMES | {settings.host.strip("[]").lower()}
@@ -101,6 +107,11 @@ def is_local(host: str) -> bool:
         return ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
+
+
+def _is_passed_on_to(settings: Serve) -> bool:
+    """Whether the settings tell of a reverse proxy, by which others than this machine come."""
+    return bool(settings.trusted_proxies) or not all(map(is_local, _several(settings.hosts)))
 
 
 def _several(text: str) -> frozenset[str]:
@@ -136,6 +147,7 @@ def log_in_json() -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.INFO)
+    logging.getLogger("mnemon").handlers.clear()  # the command line's own, which would say it twice
     # They log each call, with its URL or for nothing.
     for name in ("httpx", "httpx2", "httpcore", "httpcore2", "mcp"):
         logging.getLogger(name).setLevel(logging.WARNING)

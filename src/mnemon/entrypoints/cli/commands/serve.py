@@ -53,9 +53,11 @@ def run(
         click.get_current_context().exit(several.serve(plan))
     with call.wiring.engine(loaded) as engine:
         open_for = serving.serving(own, engine, plan.owner).open_for
-        told = f", open to this machine for {open_for!r}" if open_for else ""
-        click.echo(f"mnemon: serving at http://{own.host}:{own.port}{told}", err=True)
-        serving.serve(engine, plan)
+        with several.listening(plan) as listener:
+            told = f", open to this machine for {open_for!r}" if open_for else ""
+            port = listener.getsockname()[1]
+            click.echo(f"mnemon: serving at http://{own.host}:{port}{told}", err=True)
+            serving.serve(engine, plan, listener)
 
 
 def _login_name(call: Call) -> str:

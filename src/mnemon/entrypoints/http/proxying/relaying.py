@@ -275,7 +275,8 @@ class Proxy:
 
     def _count(self, stage: str, kind: str, told: str = "") -> None:
         self._metrics.memory_failures.labels(stage, kind).inc()
-        _log.warning("a reply went on without its memory: %s: %s %s", stage, kind, told)
+        what = f"{kind}: {told}" if told else kind
+        _log.warning("a reply went on without its memory: %s: %s", stage, what)
 
 
 class Whole(Response):

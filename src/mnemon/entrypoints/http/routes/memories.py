@@ -12,6 +12,7 @@ from mnemon.domain.memories import State
 from mnemon.entrypoints.http.callers import Admin, Engine, Memory, Whose
 from mnemon.entrypoints.http.once import Once, OnceRoute
 from mnemon.entrypoints.http.wire import answers, bodies, fields
+from mnemon.errors import InvalidInput
 
 router = APIRouter(prefix="/v1/memories", tags=["memories"], route_class=OnceRoute)
 
@@ -146,4 +147,8 @@ def restore_memory(memory: Memory, id: _Id) -> answers.MemoryOut | answers.Messa
 @router.post("/{id}/supersede", dependencies=[Once])
 def supersede_memory(memory: Memory, id: _Id, given: bodies.Superseding) -> answers.MemoryOut:
     """Retire a memory in favour of another; return the retired one."""
-    return answers.MemoryOut.model_validate(memory.supersede(id, given.by))
+    try:
+        return answers.MemoryOut.model_validate(memory.supersede(id, given.by))
+    except InvalidInput as error:
+        named = {"old": "id", "new": "by"}.get(error.field, error.field)
+        raise InvalidInput(named, error.problem) from None

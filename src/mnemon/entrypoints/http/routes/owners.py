@@ -10,6 +10,7 @@ from fastapi import APIRouter, Path, Query
 from mnemon.entrypoints.http.callers import Admin, Engine, Known, Memory, NamedOwner
 from mnemon.entrypoints.http.once import Once, OnceRoute
 from mnemon.entrypoints.http.wire import answers, bodies
+from mnemon.errors import InvalidInput
 
 router = APIRouter(prefix="/v1", tags=["owners"], route_class=OnceRoute)
 
@@ -116,9 +117,17 @@ def owners(_: Admin, engine: Engine) -> answers.OwnersOut:
 
 
 @router.delete("/owner")
-def erase_owner(caller: Admin, engine: Engine, named: NamedOwner = None) -> answers.ErasedOut:
+def erase_owner(
+    caller: Admin,
+    engine: Engine,
+    confirm: Annotated[str, Query(description="The owner's id: nothing undoes it.")],
+    named: NamedOwner = None,
+) -> answers.ErasedOut:
     """Remove everything of an owner for good, and the owner's key."""
-    return answers.ErasedOut.model_validate(engine.erase(caller.acting_for(named)))
+    owner = caller.acting_for(named)
+    if confirm != owner:
+        raise InvalidInput("confirm", "must be the id of the owner who is to be erased")
+    return answers.ErasedOut.model_validate(engine.erase(owner))
 
 
 @router.post("/owner/rotate-key")
