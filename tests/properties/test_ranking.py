@@ -32,6 +32,7 @@ rows = st.fixed_dictionaries(
         "previous_text": bm25s,
         "previous_traits": traits,
         "previous_speaker": st.integers(-1, 3),
+        "around": bm25s,
         "is_memory": st.booleans(),
         "kind": st.sampled_from(["episode", "fact", "preference"]),
         "session": st.integers(-1, 4),
@@ -57,6 +58,7 @@ cues = st.builds(
     ),
     asks_time=st.booleans(),
     answer_kinds=traits.map(Trait),
+    several=st.booleans(),
 )
 WORDS = (
     "can you remind me what did I say we discuss mention Ines Silva's in May 8 2023 on March "
@@ -66,7 +68,7 @@ WORDS = (
 questions = st.text(max_size=300) | st.lists(st.sampled_from(WORDS.split())).map(" ".join)
 
 LISTS = {"kind", "role"}
-FLOATS = {"similarity", "best_similarity", "text", "next_similarity", "previous_text"}
+FLOATS = {"similarity", "best_similarity", "text", "next_similarity", "previous_text", "around"}
 
 
 def columns(table: list[dict[str, Any]]) -> Candidates:
@@ -114,7 +116,12 @@ def test_the_unit_of_a_search_does_not_matter(
     table: list[dict[str, Any]], found: Cues, factor: float
 ) -> None:
     given_ = columns(table)
-    other = replace(given_, text=given_.text * factor, previous_text=given_.previous_text * factor)
+    other = replace(
+        given_,
+        text=given_.text * factor,
+        previous_text=given_.previous_text * factor,
+        around=given_.around * factor,
+    )
     first = StandardRanking().score(query(found), given_).total
     second = StandardRanking().score(query(found), other).total
     assert np.allclose(first, second)
@@ -122,9 +129,18 @@ def test_the_unit_of_a_search_does_not_matter(
 
 @given(tables, cues)
 def test_a_search_that_found_nothing_adds_nothing(table: list[dict[str, Any]], found: Cues) -> None:
-    nothing = {"text": 0.0, "previous_text": 0.0, "similarity": np.nan, "next_similarity": np.nan}
+    words = {"text": 0.0, "previous_text": 0.0, "around": 0.0}
+    nothing = words | {"similarity": np.nan, "next_similarity": np.nan}
     scores = StandardRanking().score(query(found), columns([row | nothing for row in table]))
-    for name in ("similarity", "text", "session_similarity", "session_text", "answers_question"):
+    for name in (
+        "similarity",
+        "text",
+        "session_similarity",
+        "session_text",
+        "answers_question",
+        "words_around",
+        "several_sessions",
+    ):
         assert not scores.parts[name].any()
 
 

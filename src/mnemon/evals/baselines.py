@@ -2,13 +2,15 @@
 
 - cosine: a message is as near as its nearest passage;
 - bm25: over whole messages, k1 1.2 and b 0.75, with the stems and stop words of the engine;
-- sum: the two, each brought to 0..1 over the conversation, added in equal parts.
+- sum: the two, each brought to 0..1 over the conversation, added in equal parts;
+- rrf: the two by place alone, reciprocal rank fusion with k = 60 (Cormack et al. 2009).
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,6 +29,9 @@ Floats = NDArray[np.float64]
 
 K1, B = 1.2, 0.75
 """The values that search engines ship with (Lucene)."""
+
+RRF_K = 60
+"""The value of Cormack et al."""
 
 _SHOWN = 10
 """Of how many whole messages the tokens are counted: those that recall at 10 looks at."""
@@ -72,7 +77,7 @@ class _Index:
 
 @dataclass(slots=True)
 class Baselines:
-    """The three plain searches; each conversation is indexed once for all of them.
+    """The plain searches; each conversation is indexed once for all of them.
 
     Attributes:
         embedder: What the cosines are of.
@@ -89,18 +94,25 @@ class Baselines:
             "cosine": lambda conversation: self._recall(conversation, 1.0, 0.0),
             "bm25": lambda conversation: self._recall(conversation, 0.0, 1.0),
             "sum": lambda conversation: self._recall(conversation, 0.5, 0.5),
+            "rrf": lambda conversation: self._recall(conversation, 1.0, 1.0, scale=_by_place),
         }
 
-    def _recall(self, conversation: Conversation, dense: float, sparse: float) -> Recall:
-        index = self._index(conversation)
+    def _recall(
+        self,
+        conversation: Conversation,
+        dense: float,
+        sparse: float,
+        scale: Callable[[Floats], Floats] | None = None,
+    ) -> Recall:
+        index, scaled = self._index(conversation), scale or _scaled
 
         def recall(question: Question, k: int) -> Answer:
             score = np.zeros(len(index.ids))
             if dense:
                 query = self.embedder.embed([question.text], role="query")[0]
-                score += dense * _scaled(index.cosine(query))
+                score += dense * scaled(index.cosine(query))
             if sparse:
-                score += sparse * _scaled(index.bm25(terms(question.text)))
+                score += sparse * scaled(index.bm25(terms(question.text)))
             best = np.argsort(-score, kind="stable")[:k]
             return Answer([(index.ids[i],) for i in best], int(index.tokens[best[:_SHOWN]].sum()))
 
@@ -138,3 +150,10 @@ def _embedded(message: Message, counter: TokenCounter) -> list[str]:
 def _scaled(values: Floats) -> Floats:
     span = float(np.ptp(values)) if len(values) else 0.0
     return (values - values.min()) / span if span else np.zeros(len(values))
+
+
+def _by_place(values: Floats) -> Floats:
+    """Return 1/(60 + place), the highest value's place being 1; equals in order."""
+    places = np.empty(len(values))
+    places[np.argsort(-values, kind="stable")] = np.arange(1, len(values) + 1)
+    return 1.0 / (RRF_K + places)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,11 +39,17 @@ class Report:
     about: Mapping[str, str] = field(default_factory=dict)
 
 
-def rendered(report: Report) -> RenderableType:
-    """Return tables: the systems beside each other, then each system by category."""
+def rendered(report: Report, detailed: Collection[str] | None = None) -> RenderableType:
+    """Return tables: the systems beside each other, then each system by category.
+
+    Args:
+        report: What was found.
+        detailed: The systems that are shown by category; None: all.
+    """
+    shown = report.systems if detailed is None else detailed
     return Group(
         _overview(report),
-        *(_by_category(name, groups) for name, groups in report.systems.items()),
+        *(_by_category(name, report.systems[name]) for name in shown),
         *(f"{name}: {fact}" for name, fact in report.about.items()),
     )
 

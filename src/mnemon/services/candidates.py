@@ -15,6 +15,7 @@ from mnemon.policies.ranking.first import foremost, share
 from mnemon.policies.ranking.model import Candidates
 from mnemon.policies.ranking.selection import best, distinct, highest, log_mean_exp
 from mnemon.ports.store import PART_BITS
+from mnemon.services.surroundings import words_around
 from mnemon.services.vitality import strengths
 from mnemon.text.normal import content_key
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from mnemon.domain.recall import Scope
     from mnemon.policies.ranking.model import Query
-    from mnemon.ports.store import Items, Snapshot, Uses
+    from mnemon.ports.store import Items, Postings, Snapshot, Uses
     from mnemon.profiles.model import Profile
     from mnemon.services.recall import Request
 
@@ -125,7 +126,8 @@ def search(
     scope = _searched(profile, request.scope)
     pool = profile.ranking.pool(request.top_k)
     near = _NONE if vector is None else snapshot.nearest(vector, pool, scope)
-    keywords = _keywords(snapshot, query if request.mode != "vector" else None, scope)
+    postings = _postings(snapshot, query if request.mode != "vector" else None, scope)
+    keywords = _keywords(postings)
     finds = vector is None or not query.keywords_only_score
     worded = keywords.items[best(keywords.tops, keywords.items, pool if finds else 0)]
     held = _held(snapshot, profile, query, keywords, request)
@@ -133,7 +135,8 @@ def search(
     first = _first(snapshot, profile, request, same)
     others = same if scope is request.scope else _same_content(snapshot, request, scope)
     numbers = distinct(np.concatenate([near, worded, held.items, others, first]))
-    ranks = _Ranks(same, first, keywords, held)
+    around = postings if query.looks_around else None
+    ranks = _Ranks(same, first, keywords, held, around)
     return _found(snapshot, profile, numbers, ranks, vector, scope)
 
 
@@ -153,12 +156,16 @@ class _Held:
 
 @dataclass(frozen=True, slots=True)
 class _Ranks:
-    """What was found but by vector: what says the query, what comes first, and by words."""
+    """What was found but by vector: what says the query, what comes first, and by words.
+
+    `around` is where the words stand, if the ranking looks around.
+    """
 
     same: Integers
     first: Integers
     keywords: Keywords
     held: _Held
+    around: Postings | None
 
 
 def _held(
@@ -192,10 +199,15 @@ def _first(snapshot: Snapshot, profile: Profile, request: Request, same: Integer
     return numbers[foremost(numbers, importance, by_user, np.isin(numbers, same), limit)]
 
 
-def _keywords(snapshot: Snapshot, query: Query | None, scope: Scope) -> Keywords:
+def _postings(snapshot: Snapshot, query: Query | None, scope: Scope) -> Postings | None:
     if query is None or not query.terms:
+        return None
+    return snapshot.postings(query.terms, scope)
+
+
+def _keywords(postings: Postings | None) -> Keywords:
+    if postings is None:
         return Keywords.of(np.empty(0, dtype=np.int64), np.empty(0))
-    postings = snapshot.postings(query.terms, scope)
     scores = bm25(postings)
     hit = scores > 0.0
     return Keywords.of(postings.passages[hit], scores[hit])
@@ -219,7 +231,11 @@ def _found(
     items, keywords = snapshot.items(numbers), ranks.keywords
     previous = snapshot.neighbours(numbers, -1, scope)
     before = _columns_of(snapshot, previous)
-    nearness = _nearness(snapshot, numbers, vector, scope)
+    following = snapshot.neighbours(numbers, 1, scope)
+    nearness = _nearness(snapshot, numbers, vector, following)
+    around = np.zeros(len(numbers))
+    if ranks.around is not None:
+        around = words_around(snapshot, ranks.around, numbers, previous, following, scope)
     uses = snapshot.uses(numbers)
     strength, fresh = _vitality(profile, items, uses, scope)
     candidates = Candidates(
@@ -230,6 +246,7 @@ def _found(
         previous_text=keywords.of_items(previous),
         previous_traits=before[0],
         previous_speaker=before[1],
+        around=around,
         is_memory=items.is_memory,
         kind=items.kind,
         session=items.session,
@@ -286,14 +303,13 @@ class _Nearness:
 
 
 def _nearness(
-    snapshot: Snapshot, numbers: Integers, vector: NDArray[np.int8] | None, scope: Scope
+    snapshot: Snapshot, numbers: Integers, vector: NDArray[np.int8] | None, following: Integers
 ) -> _Nearness:
     size = len(numbers)
     of_next = np.full(size, np.nan)
     part = np.full(size, -1, dtype=np.int64)
     if vector is None or not size:
         return _Nearness(of_next, of_next, part, of_next)
-    following = snapshot.neighbours(numbers, 1, scope)
     there = np.flatnonzero(following >= 0)
     found = snapshot.similarities(vector, np.concatenate([numbers, following[there]]))
     soft = log_mean_exp(found.row, found.cosine, size + len(there))

@@ -117,6 +117,7 @@ def candidates(rows: int, **columns: Any) -> Candidates:
         "previous_text": np.zeros(rows),
         "previous_traits": np.zeros(rows, dtype=np.int64),
         "previous_speaker": np.full(rows, -1),
+        "around": np.zeros(rows),
         "is_memory": np.zeros(rows, dtype=bool),
         "kind": ["episode"] * rows,
         "session": np.full(rows, -1),

@@ -81,6 +81,10 @@ def test_the_sum_wants_both() -> None:
     assert order("sum") == ["m3", "m4", "m2", "m1"]
 
 
+def test_fusion_by_place_wants_both() -> None:
+    assert order("rrf", 1) == ["m3"]
+
+
 def test_the_tokens_are_those_of_the_messages_found() -> None:
     systems = Baselines(DirectionEmbedder(), WordCounter()).systems()
     assert systems["bm25"](CONVERSATION)(QUESTION, 1).tokens == 4
@@ -94,7 +98,7 @@ def test_a_conversation_is_embedded_once_for_all() -> None:
     assert embedder.texts[0] == "Ines: I baked bread."
 
 
-@pytest.mark.parametrize("name", ["cosine", "bm25", "sum"])
+@pytest.mark.parametrize("name", ["cosine", "bm25", "sum", "rrf"])
 def test_an_empty_conversation_finds_nothing(name: str) -> None:
     systems = Baselines(DirectionEmbedder(), WordCounter()).systems()
     empty = Conversation("c2", "ann", (), ())

@@ -46,6 +46,7 @@ def days(text: str) -> list[tuple[str, int]]:
         ("How many tools did I buy across our conversations?", "How many tools did I buy?"),
         ("Do you remember the name of my sister?", "the name of my sister?"),
         ("Could you give me a short summary of the move?", "the move?"),
+        ("What did I plant, in order? Mention ONLY and ONLY three items.", "What did I plant?."),
         ("Welchen Hund habe ich dir erwähnt?", "Welchen Hund?"),
         ("Was haben wir über den Garten besprochen?", "Was über den Garten?"),
     ],
@@ -191,3 +192,36 @@ def test_a_query_of_another_ranking_has_no_cues() -> None:
     query = prepared("When?", (), NOW)
     other = type(query)(query.text, query.dense_text, query.terms, cues={"mine": 1})
     assert cues_of(other) == Cues()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "In what order did I plant the trees?",
+        "Can you summarise how the garden came about?",
+        "What books has Ines read?",
+        "Which kinds of tea does Tom like?",
+        "How many times did I visit Lyon?",
+        "What are the names of her cats?",
+        "What do Ines and Tom both enjoy?",
+        "Wie viele Bücher habe ich gelesen?",
+        "Welche Städte haben wir besucht?",
+    ],
+)
+def test_a_question_for_several_pieces_is_told(text: str) -> None:
+    assert cues(text).several
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What is the name of my dog?",
+        "When did Ines move to Porto?",
+        "Where does Tom live?",
+        "What did his friends say?",
+        "Which glass is mine?",
+        "Wann zieht Tom um?",
+    ],
+)
+def test_a_question_for_one_piece_is_told(text: str) -> None:
+    assert not cues(text).several

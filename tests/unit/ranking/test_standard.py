@@ -138,6 +138,27 @@ def test_only_a_persons_preference_counts() -> None:
     assert advised == told
 
 
+def test_words_that_stand_around_it_count() -> None:
+    held, little, none = totals(candidates(3, around=np.array([9.0, 3.0, 0.0])))
+    assert held == pytest.approx(none + Weights().words_around)
+    assert held > little > none
+
+
+def test_the_best_session_counts_less_where_several_pieces_are_asked_for() -> None:
+    found = candidates(3, session=np.array([1, 1, 2]), text=np.array([9.0, 0.0, 0.0]))
+    _, sibling, stranger = totals(found, Cues(several=True))
+    weights = Weights()
+    assert sibling == pytest.approx(stranger + weights.session_text + weights.several_sessions)
+    assert weights.several_sessions < 0 <= weights.session_text + weights.several_sessions
+
+
+def test_a_question_counts_less_against_a_text_where_several_pieces_are_asked_for() -> None:
+    found = candidates(2, traits=np.array([int(Trait.QUESTION), 0]))
+    question, statement = totals(found)
+    of_several, beside = totals(found, Cues(several=True))
+    assert 0.0 < beside - of_several < statement - question
+
+
 def test_strength_and_freshness_decide_between_equals_only() -> None:
     strong, fresh, neither = totals(
         candidates(3, strength=np.array([1.0, 0.0, 0.0]), freshness=np.array([0.0, 1.0, 0.0]))

@@ -23,7 +23,14 @@ at 1 it is 0.83."""
 
 
 def bm25(postings: PostingColumns, *, k1: float = K1, b: float = B) -> NDArray[np.float64]:
-    """Return the score of each passage of `postings.passages`, 0 and up, shape (p,).
+    """Return the score of each passage of `postings.passages`, 0 and up, shape (p,)."""
+    weight = term_scores(postings, k1=k1, b=b)
+    scores = np.bincount(postings.slot, weights=weight, minlength=len(postings.passages))
+    return scores.astype(np.float64, copy=False)
+
+
+def term_scores(postings: PostingColumns, *, k1: float = K1, b: float = B) -> NDArray[np.float64]:
+    """Return what each term adds to the score of a passage that holds it, shape (n,).
 
     idf is ln(1 + (N − n + ½)/(n + ½)), never negative, of the owner's own passages.
     """
@@ -32,9 +39,10 @@ def bm25(postings: PostingColumns, *, k1: float = K1, b: float = B) -> NDArray[n
     mean = postings.mean_length or 1.0
     norm = k1 * (1.0 - b + b * postings.lengths / mean)
     frequency = postings.frequency
-    weight = idf[postings.term] * frequency * (k1 + 1.0) / (frequency + norm[postings.slot])
-    scores = np.bincount(postings.slot, weights=weight, minlength=len(postings.passages))
-    return scores.astype(np.float64, copy=False)
+    weight: NDArray[np.float64] = (
+        idf[postings.term] * frequency * (k1 + 1.0) / (frequency + norm[postings.slot])
+    )
+    return weight
 
 
 def saturated(scores: NDArray[np.float64], half_at: float = HALF_AT) -> NDArray[np.float64]:

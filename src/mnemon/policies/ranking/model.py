@@ -27,6 +27,7 @@ class Query:
         words: What to look for as parts of words where keyword search finds nothing, as written.
         keywords_only_score: Whether keywords score what a vector finds, but find nothing by
             themselves where there is a vector.
+        looks_around: Whether `score` asks for `Candidates.around`, which takes time.
         cues: What a ranking noticed in it, for its own `score`.
     """
 
@@ -36,6 +37,7 @@ class Query:
     cues: object = None
     words: tuple[str, ...] = ()
     keywords_only_score: bool = False
+    looks_around: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ class Candidates:
         previous_text: `text` of the previous message of its session; 0 without one.
         previous_traits: Bits of `Trait` of that message; 0 without one.
         previous_speaker: Its speaker's number; −1 without one.
+        around: How well it and the messages near it hold the words together (see
+            `ranking.surroundings`); 0 where nothing looks around.
         is_memory: Whether it is a memory (else a message).
         kind: The memory's kind, or "episode".
         session: The session's number; −1 without one (each such row is a session of its own).
@@ -73,6 +77,7 @@ class Candidates:
     previous_text: NDArray[np.float64]
     previous_traits: NDArray[np.int64]
     previous_speaker: NDArray[np.int64]
+    around: NDArray[np.float64]
     is_memory: NDArray[np.bool_]
     kind: Sequence[str]
     session: NDArray[np.int64]

@@ -11,6 +11,7 @@ from mnemon.domain.items import Trait
 from mnemon.domain.messages import Participant
 from mnemon.policies.indexing import proper_name
 from mnemon.policies.ranking.model import Query
+from mnemon.policies.ranking.query_breadth import asks_for_several
 from mnemon.policies.ranking.query_dates import Period, periods
 from mnemon.policies.ranking.query_phrasing import tidied, without_phrasing
 from mnemon.text.analysis import terms
@@ -27,6 +28,7 @@ class Cues:
         periods: The dates it names; see `query_dates`.
         asks_time: It asks when.
         answer_kinds: Of number, place and proper noun, those it asks for.
+        several: It asks for several pieces of evidence: a list, a count, an order, a summary.
     """
 
     only_named: int | None = None
@@ -34,6 +36,7 @@ class Cues:
     periods: tuple[Period, ...] = ()
     asks_time: bool = False
     answer_kinds: Trait = Trait.NONE
+    several: bool = False
 
 
 NO_CUES = Cues()
@@ -54,7 +57,8 @@ def prepared(text: str, participants: Sequence[Participant], now: datetime) -> Q
     bare = without_phrasing(text)
     dense = next(filter(_says_something, (_without_names(bare, named), bare)), text)
     words = [*terms(dense), *(term for person in named for term in terms(person.name or ""))]
-    return Query(text, dense, tuple(dict.fromkeys(words)), cues(text, named, now))
+    found = tuple(dict.fromkeys(words))
+    return Query(text, dense, found, cues(text, named, now), looks_around=True)
 
 
 def _says_something(text: str) -> bool:
@@ -74,6 +78,7 @@ def cues(text: str, named: Sequence[Participant], now: datetime) -> Cues:
         periods=periods(text, now),
         asks_time=bool(_TIME.search(text)),
         answer_kinds=_answer_kinds(text),
+        several=asks_for_several(text),
     )
 
 

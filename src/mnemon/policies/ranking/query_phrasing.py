@@ -20,7 +20,7 @@ _ENGLISH = r"""
     summary\ of(?:\ (?:how|what|everything|all))?
 | summari[sz]e(?:\ (?:how|what|everything|all))?
 | the\ order\ in\ which
-| (?:in\ order[,.]?\ )?mention\ only(?:\ and\ only)?\ \w+\ items
+| \ ?(?:in\ order[,.]?\ )?(?:please\ )?mention\ only(?:\ and\ only)?\ \w+\ items
 | (?:,\ )?in\ order(?=[.,?!]|$)
 | (?:different|various)\ (?:aspects|concepts|ways|things)\ of
 | (?:have|had|did|do)\ I\ (?:ever\ |previously\ |also\ |already\ )?
@@ -64,7 +64,7 @@ _GERMAN = r"""
 
 _PHRASING = re.compile(rf"(?<!\w)(?:{_ENGLISH}|{_GERMAN})(?!\w)", re.IGNORECASE | re.VERBOSE)
 _SPACE = re.compile(r"\s+")
-_LOOSE = re.compile(r"\s+(?=[,.;:?!])|^[\s,.;:?!]+")
+_LOOSE = re.compile(r"\s+(?=[,.;:?!])|^[\s,.;:?!]+|[,;:](?=\s*[.?!])|(?<=[?!])\s*\.+$")
 
 
 def without_phrasing(text: str) -> str:

@@ -2,9 +2,9 @@
 
 Both searches are brought to 0..1 over the candidates of the question; around them stand what the
 session, the neighbouring turns, the speaker, the time and the form of a text add. The weights
-were fitted together (a softmax over each question's candidates, then rounded) on two unlike sets
-of conversations, of two people and of a person with an assistant; fitting them anew gives nothing
-better. See docs/decisions/0005-standard-ranking.md for what each brings, and how surely.
+are fitted together on two unlike sets of conversations, of two people and of a person with an
+assistant (`ranking.fitted`). See docs/decisions/0005-standard-ranking.md and
+0050-recall-weights.md for what each brings, and how surely.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from mnemon.domain.items import Trait
 from mnemon.domain.messages import Participant
+from mnemon.policies.ranking.fitted import FITTED
 from mnemon.policies.ranking.model import Candidates, Query, Scores
 from mnemon.policies.ranking.query import Cues, cues_of, prepared
 from mnemon.policies.ranking.selection import distinct
@@ -48,6 +49,12 @@ class Weights:
         question: Is itself a question, which answers nothing; less so the longer it is.
         first_person: Speaks of I or we, and so of a life.
         length: Is long (for each factor e beyond 60 words): hits something in most questions.
+        words_around: How well it and the two messages before and after it hold the words together.
+        several_sessions: The best similarity and text of its session, where several pieces of
+            evidence are asked for: these stand in many sessions, so it takes back what the best
+            session has won.
+        several_questions: Is itself a question, where several pieces are asked for: takes back
+            most of `question`, for what was talked about is told by what was asked, too.
         preference: A person's wish or standing instruction, which concerns much that does not
             resemble it.
         strength: What is left of a memory's importance; decides between equals.
@@ -55,21 +62,24 @@ class Weights:
             points of recall.)
     """
 
-    similarity: float = 1.0
-    text: float = 1.0
-    session_similarity: float = 0.9
-    session_text: float = 0.9
-    answers_question: float = 0.4
-    next_similarity: float = 0.35
-    by_person: float = 0.15
-    by_named_speaker: float = 0.35
-    date_fits: float = 1.8
-    time_asked: float = 0.9
-    answer_kind: float = 0.4
-    question: float = -0.6
-    first_person: float = 0.2
-    length: float = -0.25
-    preference: float = 0.25
+    similarity: float = FITTED["similarity"]
+    text: float = FITTED["text"]
+    session_similarity: float = FITTED["session_similarity"]
+    session_text: float = FITTED["session_text"]
+    answers_question: float = FITTED["answers_question"]
+    next_similarity: float = FITTED["next_similarity"]
+    by_person: float = FITTED["by_person"]
+    by_named_speaker: float = FITTED["by_named_speaker"]
+    date_fits: float = FITTED["date_fits"]
+    time_asked: float = FITTED["time_asked"]
+    answer_kind: float = FITTED["answer_kind"]
+    question: float = FITTED["question"]
+    first_person: float = FITTED["first_person"]
+    length: float = FITTED["length"]
+    words_around: float = FITTED["words_around"]
+    several_sessions: float = FITTED["several_sessions"]
+    several_questions: float = FITTED["several_questions"]
+    preference: float = FITTED["preference"]
     strength: float = 0.02
     freshness: float = 0.02
 
@@ -113,12 +123,14 @@ def _parts(cues: Cues, of: Candidates, weights: Weights) -> Mapping[str, Floats]
     """Return every part, weighted, by the name of its weight."""
     similarity, text = scaled(of.similarity, of.similarity), scaled(of.text, of.text)
     sessions = _sessions(of.session)
+    of_session = _best_of_session(similarity, sessions), _best_of_session(text, sessions)
     person = np.fromiter((role.is_person for role in of.role), bool, len(of.role))
+    question = _has(of.traits, Trait.QUESTION) / (1.0 + of.words / QUESTION_WORDS)
     values = {
         "similarity": similarity,
         "text": text,
-        "session_similarity": _best_of_session(similarity, sessions),
-        "session_text": _best_of_session(text, sessions),
+        "session_similarity": of_session[0],
+        "session_text": of_session[1],
         "answers_question": scaled(of.previous_text, of.text) * _follows_question(of),
         "next_similarity": scaled(of.next_similarity, of.similarity),
         "by_person": person,
@@ -126,9 +138,12 @@ def _parts(cues: Cues, of: Candidates, weights: Weights) -> Mapping[str, Floats]
         "date_fits": _date_fits(cues, of.at),
         "time_asked": _has(of.traits, Trait.TIME_EXPRESSION) & cues.asks_time,
         "answer_kind": _answers_in_kind(cues, of.traits),
-        "question": _has(of.traits, Trait.QUESTION) / (1.0 + of.words / QUESTION_WORDS),
+        "question": question,
         "first_person": _has(of.traits, Trait.FIRST_PERSON),
         "length": np.maximum(0.0, np.log(np.maximum(of.words, 1) / LONG_WORDS)),
+        "words_around": scaled(of.around, of.around),
+        "several_sessions": cues.several * (of_session[0] + of_session[1]),
+        "several_questions": cues.several * question,
         "preference": person & _has(of.traits, Trait.PREFERENCE),
         "strength": of.strength,
         "freshness": of.freshness,

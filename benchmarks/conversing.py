@@ -1,43 +1,28 @@
-"""What each part of the standard ranking brings, on data sets that you name.
+"""Conversations as columns, and what the two searches find in them, without a store.
 
-    make bench-recall_quality ARGS="--locomo locomo10.json --beam beam.json --cache /tmp/vectors"
-
-Takes the policies as they are, without a store, so that leaving out every weight in turn takes a
-minute once the vectors are cached. `mnemon eval` measures the whole engine instead: with a store,
-quantised vectors and a token budget. That is what the gates are about.
+The policies as they are, computed exactly, so that scoring anew takes no searching anew.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
-import platform
-import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from datetime import UTC, datetime
-from functools import partial
-from importlib.metadata import version
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.table import Table
 
-from mnemon.adapters.embedders.local import LocalEmbedder
-from mnemon.adapters.embedders.wordpiece import WordPieceCounter
 from mnemon.domain.messages import Participant, Role
-from mnemon.errors import InvalidInput
-from mnemon.evals.conversations import Conversation, Question
-from mnemon.evals.datasets import read_beam, read_jsonl, read_locomo
-from mnemon.evals.runner import ALL, Answer, Recall, figures, run
+from mnemon.evals.conversations import Conversation
+from mnemon.policies.forgetting import freshness
 from mnemon.policies.indexing import embedded_text, passage_terms, window_terms
-from mnemon.policies.ranking.bm25 import bm25
+from mnemon.policies.ranking.bm25 import bm25, term_scores
 from mnemon.policies.ranking.model import Candidates, Query
 from mnemon.policies.ranking.selection import best, highest, log_mean_exp
-from mnemon.policies.ranking.standard import StandardRanking, Weights
+from mnemon.policies.ranking.surroundings import REACH, by_item, together
 from mnemon.ports.embedder import Embedder, TextRole
 from mnemon.ports.store import Postings
 from mnemon.ports.tokens import TokenCounter
@@ -46,17 +31,6 @@ from mnemon.text.passages import passages
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Embed = Callable[[Sequence[str], TextRole], NDArray[np.float32]]
-
-SEED = 1
-DEPTH = 50
-SHOWN = {
-    "recall@5": "R@5",
-    "recall@10": "R@10",
-    "recall@20": "R@20",
-    "mrr": "MRR",
-    "session_recall@10": "session R@10",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +75,25 @@ class Columns:
 
     def keyword_scores(self, terms: Sequence[str]) -> Floats:
         """Return the BM25 score of each message's best passage."""
+        if not terms:
+            return np.zeros(len(self.ids))
+        return highest(self.message, bm25(self.found(terms)), len(self.ids), 0.0)
+
+    def around(self, terms: Sequence[str], rows: Integers) -> Floats:
+        """Return how well each message and those near it hold the terms together."""
+        if not terms:
+            return np.zeros(len(rows))
+        found, size = self.found(terms), len(self.ids)
+        scores = term_scores(found)
+        held = by_item(found.term, self.message[found.slot], scores, len(terms), size)
+        steps = range(-REACH, REACH + 1)
+        return together(held, [(abs(step), self.neighbour(rows, step)) for step in steps])
+
+    def found(self, terms: Sequence[str]) -> Postings:
+        """Return where the terms stand; there is one at least."""
         none = np.empty(0, dtype=np.int64), np.empty(0)
         found = [self.postings.get(term, none) for term in terms]
-        if not found:
-            return np.zeros(len(self.ids))
-        postings = Postings(
+        return Postings(
             passages=np.arange(len(self.message)),
             lengths=self.lengths,
             term=np.repeat(np.arange(len(found)), [len(slots) for slots, _ in found]),
@@ -115,13 +103,12 @@ class Columns:
             total=len(self.message),
             mean_length=float(self.lengths.mean()),
         )
-        return highest(self.message, bm25(postings), len(self.ids), 0.0)
 
 
 # --- columns of a conversation ------------------------------------------------------------------
 
 
-def columns(conversation: Conversation, embed: Embed, counter: TokenCounter) -> Columns:
+def columns(conversation: Conversation, embedder: Embedder, counter: TokenCounter) -> Columns:
     """Return a conversation as the engine would index it."""
     messages = tuple(conversation.messages())
     sizes = [len(session.messages) for session in conversation.sessions]
@@ -150,7 +137,7 @@ def columns(conversation: Conversation, embed: Embed, counter: TokenCounter) -> 
         traits=np.array([int(each.traits) for each in told]),
         words=np.array([each.words for each in told]),
         message=np.repeat(np.arange(len(parts)), [len(cut) for cut in parts]),
-        vectors=embed(texts, "document"),
+        vectors=embedder.embed(texts, role="document"),
         lengths=np.array([sum(each.values()) for each in terms], dtype=np.float64),
         postings=_postings(terms),
     )
@@ -189,7 +176,7 @@ def _postings(terms: Sequence[Mapping[str, int]]) -> dict[str, tuple[Integers, F
 
 
 def candidates(
-    of: Columns, query: Query, vector: NDArray[np.float32], pool: int
+    of: Columns, query: Query, vector: NDArray[np.float32], pool: int, asked_at: datetime
 ) -> tuple[Integers, Candidates]:
     """Return the union of the best of both searches: their rows, and what is scored of them."""
     size = len(of.ids)
@@ -210,6 +197,7 @@ def candidates(
         previous_text=np.where(before >= 0, text[before], 0.0),
         previous_traits=np.where(before >= 0, of.traits[before], 0),
         previous_speaker=np.where(before >= 0, of.speaker[before], -1),
+        around=of.around(query.terms, rows) if query.looks_around else np.zeros(len(rows)),
         is_memory=np.zeros(len(rows), dtype=bool),
         kind=["episode"] * len(rows),
         session=of.session[rows],
@@ -221,7 +209,7 @@ def candidates(
         words=of.words[rows],
         importance=np.ones(len(rows)),
         strength=np.ones(len(rows)),
-        freshness=np.zeros(len(rows)),
+        freshness=freshness((asked_at.timestamp() - of.at[rows] / 1e6) / 3_600.0),
         held=np.zeros(len(rows), dtype=np.int64),
     )
 
@@ -229,108 +217,32 @@ def candidates(
 # --- vectors ------------------------------------------------------------------------------------
 
 
-def cached(embedder: Embedder, folder: Path | None) -> Embed:
-    """Return the embedder as a function that keeps its vectors in a folder, if there is one."""
+class CachedEmbedder:
+    """An embedder that keeps its vectors in a folder, if there is one. Implements `Embedder`."""
 
-    def embed(texts: Sequence[str], role: TextRole) -> NDArray[np.float32]:
-        if folder is None:
-            return embedder.embed(texts, role=role)
-        name = "\0".join([embedder.name, role, *texts]).encode()
-        path = folder / f"{hashlib.blake2b(name, digest_size=12).hexdigest()}.npy"
+    def __init__(self, embedder: Embedder, folder: Path | None) -> None:
+        """Take the embedder, and where to keep what it gives."""
+        self._embedder = embedder
+        self._folder = folder
+
+    @property
+    def name(self) -> str:
+        """The embedder's."""
+        return self._embedder.name
+
+    @property
+    def dimension(self) -> int:
+        """The length of a vector."""
+        return self._embedder.dimension
+
+    def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
+        """Return what the embedder gives, now or earlier."""
+        if self._folder is None:
+            return self._embedder.embed(texts, role=role)
+        named = "\0".join([self.name, role, *texts]).encode()
+        path = self._folder / f"{hashlib.blake2b(named, digest_size=12).hexdigest()}.npy"
         if not path.exists():
-            folder.mkdir(parents=True, exist_ok=True)
-            np.save(path, embedder.embed(texts, role=role))
+            self._folder.mkdir(parents=True, exist_ok=True)
+            np.save(path, self._embedder.embed(texts, role=role))
         kept: NDArray[np.float32] = np.load(path)
         return kept
-
-    return embed
-
-
-# --- measuring ----------------------------------------------------------------------------------
-
-
-def rankings() -> Iterator[tuple[str, StandardRanking]]:
-    """Yield the default, and the default without each of its parts."""
-    yield "default", StandardRanking()
-    for part in fields(Weights):
-        weights = replace(Weights(), **{part.name: 0.0})
-        yield f"without {part.name}", StandardRanking(weights=weights)
-
-
-def prepared(
-    conversation: Conversation, ranking: StandardRanking, of: Columns, embed: Embed
-) -> dict[Question, tuple[Query, Integers, Candidates]]:
-    """Return for each question its query and its candidates; no weight changes them."""
-    asked = [question for question in conversation.questions if question.evidence]
-    queries = [ranking.prepare(q.text, of.participants, q.asked_at) for q in asked]
-    vectors = embed([query.dense_text for query in queries], "query")
-    return {
-        question: (query, *candidates(of, query, vector, ranking.pool(10)))
-        for question, query, vector in zip(asked, queries, vectors, strict=True)
-    }
-
-
-def recall_of(
-    ranking: StandardRanking,
-    ready: Mapping[str, Mapping[Question, tuple[Query, Integers, Candidates]]],
-    indexed: Mapping[str, Columns],
-    conversation: Conversation,
-) -> Recall:
-    """Return what answers from prepared candidates with a ranking's weights."""
-
-    def recall(question: Question, k: int) -> Answer:
-        query, rows, found = ready[conversation.id][question]
-        order = np.argsort(-ranking.score(query, found).total, kind="stable")[:k]
-        ids = indexed[conversation.id].ids
-        return Answer([(ids[rows[place]],) for place in order], 0)
-
-    return recall
-
-
-def table(
-    name: str, conversations: Sequence[Conversation], embed: Embed, counter: TokenCounter
-) -> Table:
-    """Measure every ranking on a data set."""
-    indexed = {each.id: columns(each, embed, counter) for each in conversations}
-    default = StandardRanking()
-    ready = {each.id: prepared(each, default, indexed[each.id], embed) for each in conversations}
-    shown = Table(title=f"{name}, percent")
-    shown.add_column("ranking", no_wrap=True)
-    for heading in (*SHOWN.values(), "ms to score"):
-        shown.add_column(heading, justify="right")
-    for label, ranking in rankings():
-        outcomes = run(partial(recall_of, ranking, ready, indexed), conversations, depth=DEPTH)
-        overall = figures(outcomes, np.random.default_rng(SEED))[ALL]
-        means = (f"{100 * overall.measures[measure].mean:.1f}" for measure in SHOWN)
-        shown.add_row(label, *means, f"{overall.ms:.2f}")
-    return shown
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    readers = {"locomo": read_locomo, "beam": read_beam, "jsonl": read_jsonl}
-    for name in readers:
-        parser.add_argument(f"--{name}", metavar="FILE", help=f"a data set in the form of {name}")
-    parser.add_argument("--cache", type=Path, metavar="FOLDER", help="keep vectors here")
-    options = parser.parse_args(arguments)
-    chosen = {name: path for name in readers if (path := getattr(options, name))}
-    if not chosen:
-        parser.error("name at least one data set; none comes with Mnemon")
-    console = Console()
-    embed = cached(LocalEmbedder(), options.cache)
-    try:
-        for name, path in chosen.items():
-            console.print(table(name, readers[name](path), embed, WordPieceCounter()))
-    except InvalidInput as error:
-        console.print(f"[red]{error}")
-        return 2
-    console.print(
-        f"mnemon {version('mnemon')}, numpy {np.__version__}, Python {platform.python_version()}, "
-        f"{platform.machine()} {platform.system()}, {datetime.now(UTC):%Y-%m-%d}"
-    )
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

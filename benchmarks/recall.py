@@ -1,0 +1,199 @@
+"""How well recall finds what was said, on data sets that you name; the weights come from here.
+
+    make bench-recall ARGS="--locomo locomo10.json --beam beam.json --cache /tmp/vectors"
+    make bench-recall ARGS="… --ablation"   # what each part of the standard ranking brings
+    make bench-recall ARGS="… --fit"        # write the weights anew
+    make bench-recall ARGS="… --context"    # what a prompt of so many tokens holds
+
+No data set comes with Mnemon: name files, or set MNEMON_LOCOMO, MNEMON_BEAM, MNEMON_JSONL. All but
+`--context` takes the policies as they are, without a store; `mnemon eval` measures the whole
+engine, with quantised vectors and a budget. Cross-validated means: with the weights that were
+fitted on all other conversations of all data sets together.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+from conversing import CachedEmbedder
+from packing import contexts
+from ranked import PARTS, DataSet, Searched, Training, system_of, written
+from rich.console import Console
+from rich.table import Table
+
+from mnemon.adapters.embedders.local import LocalEmbedder
+from mnemon.adapters.embedders.wordpiece import WordPieceCounter
+from mnemon.errors import InvalidInput
+from mnemon.evals.baselines import Baselines
+from mnemon.evals.conversations import Conversation
+from mnemon.evals.datasets import read_beam, read_jsonl, read_locomo
+from mnemon.evals.metrics import Interval, bootstrap
+from mnemon.evals.report import Report, rendered
+from mnemon.evals.runner import Outcome, System, figures, run
+from mnemon.policies.ranking import fitted
+from mnemon.policies.ranking.companion import RelevanceRanking
+from mnemon.policies.ranking.facts import HybridRanking
+from mnemon.policies.ranking.standard import StandardRanking
+
+READERS: Mapping[str, Callable[[str], tuple[Conversation, ...]]] = {
+    "locomo": read_locomo,
+    "beam": read_beam,
+    "jsonl": read_jsonl,
+}
+VALIDATED = "standard, cross-validated"
+SEED = 1
+BUDGETS = (500, 1_000, 2_000)
+_ABLATED = {"recall@10": "R@10", "mrr": "MRR"}
+_COLUMNS = 130
+
+
+def systems(searched: Searched, training: Training, baselines: Baselines) -> dict[str, System]:
+    """Return what is compared: plain searches, formulas of other profiles, the standard ranking."""
+    validated = training.rankings()
+    formulas = {
+        "companion's formula": system_of(lambda _: RelevanceRanking(floor=-1.0), searched),
+        "facts' formula": system_of(lambda _: HybridRanking(), searched),
+        "standard": system_of(lambda _: StandardRanking(), searched),
+        VALIDATED: system_of(validated.__getitem__, searched),
+    }
+    return baselines.systems() | formulas
+
+
+def compared(data: DataSet, measured: Mapping[str, System]) -> Report:
+    """Measure every system on a data set."""
+    found = {
+        name: figures(run(system, data.conversations), np.random.default_rng(SEED))
+        for name, system in measured.items()
+    }
+    return Report(f"{data.name}, {len(data.conversations)} conversations", found)
+
+
+def ablation(data: Sequence[DataSet], searched: Searched, training: Training) -> Iterator[Table]:
+    """Yield for each data set what is lost without each part, all weights fitted anew."""
+    outcomes = {
+        part: {each.name: _validated(each, searched, training, part) for each in data}
+        for part in ("", *PARTS)
+    }
+    for each in data:
+        table = Table(title=f"{each.name}: what each part brings, cross-validated, in points")
+        table.add_column("part")
+        for heading in _ABLATED.values():
+            table.add_column(heading, justify="right")
+        whole = outcomes[""][each.name]
+        table.add_row("(all)", *(_mean(whole, name) for name in _ABLATED))
+        for part in PARTS:
+            rest = outcomes[part][each.name]
+            table.add_row(part, *(_gain(whole, rest, name) for name in _ABLATED))
+        yield table
+
+
+def _validated(
+    data: DataSet, searched: Searched, training: Training, without: str
+) -> tuple[Outcome, ...]:
+    rankings = training.rankings(without or None)
+    return run(system_of(rankings.__getitem__, searched), data.conversations)
+
+
+def _mean(outcomes: Sequence[Outcome], name: str) -> str:
+    return f"{100 * np.mean([one.measures[name] for one in outcomes]):.1f}"
+
+
+def _gain(whole: Sequence[Outcome], rest: Sequence[Outcome], name: str) -> str:
+    """Return the mean difference, question by question, with its interval."""
+    pairs = zip(whole, rest, strict=True)
+    found = bootstrap(
+        [a.measures[name] - b.measures[name] for a, b in pairs], np.random.default_rng(SEED)
+    )
+    return _with_interval(found, "+.1f")
+
+
+def _with_interval(found: Interval, form: str) -> str:
+    mean, low, high = (f"{100 * value:{form}}" for value in (found.mean, found.low, found.high))
+    return f"{mean} ({low} to {high})"
+
+
+def packed(data: DataSet, embedder: CachedEmbedder) -> Table:
+    """Measure what prompts hold."""
+    table = Table(title=f"{data.name}: the evidence that a prompt holds, percent")
+    for heading in ("tokens allowed", "evidence", "messages", "tokens", "ms"):
+        table.add_column(heading, justify="right")
+    for budget, found in contexts(data.conversations, embedder, BUDGETS).items():
+        table.add_row(
+            f"{budget:,}",
+            _with_interval(found.share, ".1f"),
+            f"{found.messages:.1f}",
+            f"{found.tokens:,.0f}",
+            f"{found.ms:.1f}",
+        )
+    return table
+
+
+def machine() -> str:
+    """Return what was measured with, and when."""
+    return (
+        f"mnemon {version('mnemon')}, numpy {np.__version__}, Python {platform.python_version()}, "
+        f"{platform.machine()} {platform.system()}, {datetime.now(UTC):%Y-%m-%d}"
+    )
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return what reads the command line."""
+    reading = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    for name in READERS:
+        variable = f"MNEMON_{name.upper()}"
+        reading.add_argument(
+            f"--{name}",
+            metavar="FILE",
+            default=os.environ.get(variable),
+            help=f"a data set in the form of {name}; else the one that {variable} names",
+        )
+    reading.add_argument("--cache", type=Path, metavar="FOLDER", help="keep vectors here")
+    reading.add_argument("--ablation", action="store_true", help="what each part brings")
+    reading.add_argument("--context", action="store_true", help="what prompts hold")
+    reading.add_argument("--fit", action="store_true", help="write the weights")
+    return reading
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run from the command line."""
+    reading = parser()
+    options = reading.parse_args(arguments)
+    files = {name: path for name in READERS if (path := getattr(options, name))}
+    if not files:
+        reading.error("name a data set; none comes with Mnemon")
+    console = Console(width=_COLUMNS)
+    try:
+        data = [DataSet(name, READERS[name](path)) for name, path in files.items()]
+    except InvalidInput as error:
+        console.print(f"[red]{error}")
+        return 2
+    embedder = CachedEmbedder(LocalEmbedder(), options.cache)
+    if options.context:
+        console.print(*(packed(each, embedder) for each in data), machine(), sep="\n")
+        return 0
+    searched = Searched(embedder, WordPieceCounter())
+    training = Training.of(data, searched)
+    if options.fit:
+        names = " and ".join(Path(path).name for path in files.values())
+        told = f"{datetime.now(UTC):%Y-%m-%d}, on {names}"
+        Path(str(fitted.__file__)).write_text(written(training.weights(), told))
+        console.print(f"Written: {fitted.__file__}")
+    elif options.ablation:
+        console.print(*ablation(data, searched, training), machine(), sep="\n")
+    else:
+        measured = systems(searched, training, Baselines(embedder, WordPieceCounter()))
+        reports = (rendered(compared(each, measured), [VALIDATED]) for each in data)
+        console.print(*reports, machine(), sep="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
