@@ -75,12 +75,6 @@ def test_a_good_next_message_is_worth_something() -> None:
     assert parts.tolist() == [Weights().next_similarity, 0.0, 0.0]
 
 
-def test_a_person_comes_before_an_assistant() -> None:
-    roles = [Role.USER, Role.PARTICIPANT, Role.ASSISTANT, Role.TOOL]
-    user, participant, assistant, tool = totals(candidates(4, role=roles))
-    assert user == participant > assistant == tool
-
-
 def test_the_one_named_comes_before_others() -> None:
     named, other, nobody = totals(
         candidates(3, speaker=np.array([4, 5, -1])), Cues(only_named=4, about_user=True)
@@ -150,13 +144,6 @@ def test_the_best_session_counts_less_where_several_pieces_are_asked_for() -> No
     weights = Weights()
     assert sibling == pytest.approx(stranger + weights.session_text + weights.several_sessions)
     assert weights.several_sessions < 0 <= weights.session_text + weights.several_sessions
-
-
-def test_a_question_counts_less_against_a_text_where_several_pieces_are_asked_for() -> None:
-    found = candidates(2, traits=np.array([int(Trait.QUESTION), 0]))
-    question, statement = totals(found)
-    of_several, beside = totals(found, Cues(several=True))
-    assert 0.0 < beside - of_several < statement - question
 
 
 def test_strength_and_freshness_decide_between_equals_only() -> None:

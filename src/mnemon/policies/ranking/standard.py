@@ -40,7 +40,6 @@ class Weights:
         answers_question: The text match of the message before, where that is a question by
             somebody else: "Yes, last week!" has none of the words asked for.
         next_similarity: The similarity of the message after it, which often takes it up.
-        by_person: Said by a person, whose life it is, not by an assistant.
         by_named_speaker: Said by the one person whom the question names, or by the user where
             the user asks about himself.
         date_fits: Said on the day, or in the month or year, that the question names.
@@ -53,8 +52,6 @@ class Weights:
         several_sessions: The best similarity and text of its session, where several pieces of
             evidence are asked for: these stand in many sessions, so it takes back what the best
             session has won.
-        several_questions: Is itself a question, where several pieces are asked for: takes back
-            most of `question`, for what was talked about is told by what was asked, too.
         preference: A person's wish or standing instruction, which concerns much that does not
             resemble it.
         strength: What is left of a memory's importance; decides between equals.
@@ -68,7 +65,6 @@ class Weights:
     session_text: float = FITTED["session_text"]
     answers_question: float = FITTED["answers_question"]
     next_similarity: float = FITTED["next_similarity"]
-    by_person: float = FITTED["by_person"]
     by_named_speaker: float = FITTED["by_named_speaker"]
     date_fits: float = FITTED["date_fits"]
     time_asked: float = FITTED["time_asked"]
@@ -78,7 +74,6 @@ class Weights:
     length: float = FITTED["length"]
     words_around: float = FITTED["words_around"]
     several_sessions: float = FITTED["several_sessions"]
-    several_questions: float = FITTED["several_questions"]
     preference: float = FITTED["preference"]
     strength: float = 0.02
     freshness: float = 0.02
@@ -125,7 +120,6 @@ def _parts(cues: Cues, of: Candidates, weights: Weights) -> Mapping[str, Floats]
     sessions = _sessions(of.session)
     of_session = _best_of_session(similarity, sessions), _best_of_session(text, sessions)
     person = np.fromiter((role.is_person for role in of.role), bool, len(of.role))
-    question = _has(of.traits, Trait.QUESTION) / (1.0 + of.words / QUESTION_WORDS)
     values = {
         "similarity": similarity,
         "text": text,
@@ -133,17 +127,15 @@ def _parts(cues: Cues, of: Candidates, weights: Weights) -> Mapping[str, Floats]
         "session_text": of_session[1],
         "answers_question": scaled(of.previous_text, of.text) * _follows_question(of),
         "next_similarity": scaled(of.next_similarity, of.similarity),
-        "by_person": person,
         "by_named_speaker": _by_whom_it_is_about(cues, of),
         "date_fits": _date_fits(cues, of.at),
         "time_asked": _has(of.traits, Trait.TIME_EXPRESSION) & cues.asks_time,
         "answer_kind": _answers_in_kind(cues, of.traits),
-        "question": question,
+        "question": _has(of.traits, Trait.QUESTION) / (1.0 + of.words / QUESTION_WORDS),
         "first_person": _has(of.traits, Trait.FIRST_PERSON),
         "length": np.maximum(0.0, np.log(np.maximum(of.words, 1) / LONG_WORDS)),
         "words_around": scaled(of.around, of.around),
         "several_sessions": cues.several * (of_session[0] + of_session[1]),
-        "several_questions": cues.several * question,
         "preference": person & _has(of.traits, Trait.PREFERENCE),
         "strength": of.strength,
         "freshness": of.freshness,
