@@ -60,6 +60,8 @@ from mnemon.testing.trespass import (
     ids_of,
     outcome,
 )
+from mnemon.text.hollow import matching
+from mnemon.wiring import Services
 from postgres import dropped, on_server, own, rows_of
 
 WORD, OWN_WORD = "zufibolema", "kovadirune"
@@ -110,6 +112,9 @@ class Work:
 
     @contextmanager
     def watched(self, *, functions: bool) -> Iterator[list[object]]:
+        for cached in vars(matching).values():  # of the last text that was read, whoever's
+            if hasattr(cached, "cache_clear"):
+                cached.cache_clear()
         self.done, self.is_watched = [], True
         if functions:
             sys.setprofile(self._note_function)
@@ -237,6 +242,8 @@ def opened(kind: str, folder: Path, day: int = 2) -> World:
         cipher=ciphers(folder / "keys") if kind.startswith("encrypted") else PlainCipher(),
         config=load(env={}, overrides={"postgres.schema": schema} if schema else {}),
     )
+    for use_case in vars(Services):  # that one was called before is no work of the next call
+        getattr(memory._parts.services, use_case)
     return World(memory, work, schema)
 
 

@@ -108,6 +108,7 @@ def calls(own: Things, other: Things) -> dict[str, list[tuple[str, ...]]]:
         "supersede": [*((id_, mine) for id_ in ids(other)), *((mine, id_) for id_ in ids(other))],
         "history": [*((id_,) for id_ in ids(other)), ("--key", key), ("--key", "%")],
         "stats": [(), ("--json",)],
+        "audit": [("--json",), ("--examples", "50")],
         "import": [("jsonl", "lines.jsonl")],
         "export": [()],
         "ingest": [

@@ -315,7 +315,7 @@ def test_nothing_that_was_stored_reaches_the_terminal_as_a_command(mnemon: Any) 
 
 
 def test_learning_says_how_many_secrets_were_taken_out(mnemon: Any) -> None:
-    said = "I like this. My password is tulip-4711-gate"
+    said = "I like green tea. My password is tulip-4711-gate"
     told = mnemon.ok("learn", said, "Noted: password = tulip-4711-gate").out
     assert "1 memory learned; 2 secrets redacted" in told
     assert "tulip" not in told
