@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from collections.abc import AsyncIterator
 from pathlib import Path
 
+import httpx
 import pytest
 from fastapi.testclient import TestClient
 
@@ -137,3 +140,22 @@ def test_nobody_is_believed_who_says_that_somebody_else_calls(tmp_path: Path) ->
             for one in range(22)
         ]
     assert statuses == [401] * 20 + [429] * 2
+
+
+@pytest.mark.parametrize("path", ["/v1/memories", "/v1/import", "/chat/text", "/v1/recall"])
+def test_a_body_is_not_read_before_the_key(client: TestClient, path: str) -> None:
+    read = []
+
+    async def body() -> AsyncIterator[bytes]:
+        read.append("all")
+        yield b"{}"
+
+    async def refused() -> int:
+        kind = "application/x-ndjson" if path == "/v1/import" else "application/json"
+        headers = {"Content-Type": kind, "Authorization": "Bearer mnemon_wrong"}
+        transport = httpx.ASGITransport(client.app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as asking:
+            answer = await asking.post(path, content=body(), headers=headers)
+            return answer.status_code
+
+    assert (asyncio.run(refused()), read) == (401, [])

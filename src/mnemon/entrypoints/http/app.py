@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import anyio.to_thread
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
@@ -41,6 +42,7 @@ from mnemon.entrypoints.http.routes import (
     upkeep,
 )
 from mnemon.entrypoints.mcp import over_http as mcp
+from mnemon.errors import MnemonError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -88,6 +90,9 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
         (503, "The store can't be reached now, or too many requests are under way."),
     )
 }
+
+_WARM_S = 2.0
+"""How long the start waits for the embedding model at most: a guess; the local one takes 0.2 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +168,8 @@ def create_app(
                 await open_.enter_async_context(app.state.proxy.running(engine, serving.drain_s))
             if serving.works:
                 open_.enter_context(app.state.jobs.running(serving.drain_s))
+            with anyio.move_on_after(_WARM_S):
+                await anyio.to_thread.run_sync(_warm, engine, abandon_on_cancel=True)
             serving.begun()
             yield
 
@@ -210,3 +217,9 @@ def create_app(
     )
     app.add_middleware(Guard, limits=limits, metrics=app.state.metrics, spans=serving.spans)
     return app
+
+
+def _warm(engine: Mnemon) -> None:
+    """Load the embedding model before the first caller has to wait for that."""
+    with suppress(MnemonError):  # a service of embeddings that is down keeps nobody from starting
+        engine.probing.embed()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict, deque
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from fastapi import Depends, Header, Query, Request
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from fastapi import Depends, Header, Query, Request, Response
+from fastapi.routing import APIRoute
+from fastapi.security import HTTPBearer
 from pydantic import BeforeValidator
+from starlette.concurrency import run_in_threadpool
 
 from mnemon.engine import Mnemon
 from mnemon.entrypoints.http.lately import keep
@@ -21,7 +24,8 @@ from mnemon.ports.api_keys import KeyRole
 from mnemon.ports.clock import Clock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from fastapi.dependencies.models import Dependant
+    from starlette.datastructures import Headers
 
 T = TypeVar("T")
 
@@ -137,16 +141,44 @@ class Doorkeeper:
 _bearer = HTTPBearer(auto_error=False, description="An API key: `mnemon api-key create`.")
 
 
-def known_caller(
-    request: Request,
-    shown: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
-) -> Caller:
-    """Return who calls."""
+def _looked_up(request: Request) -> Caller:
     keeper: Doorkeeper = request.app.state.doorkeeper
     address = request.client.host if request.client else ""
-    caller = keeper.caller(shown.credentials if shown else None, address)
+    caller = keeper.caller(shown_key(request.headers), address)
     request.app.state.rates.take(caller)
     return caller
+
+
+def shown_key(headers: Headers) -> str | None:
+    """Return the key that a request shows; None: it shows none."""
+    kind, _, secret = headers.get("authorization", "").partition(" ")
+    return secret.strip() if kind.lower() == "bearer" and secret.strip() else None
+
+
+async def known_caller(request: Request, _: Annotated[object, Depends(_bearer)]) -> Caller:
+    """Return who calls; `KeyedRoute` has looked it up."""
+    caller: Caller = request.state.caller
+    return caller
+
+
+class KeyedRoute(APIRoute):
+    """A route that looks at the key, where it needs one, before it reads a body."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the handler, with that before it."""
+        handle = super().get_route_handler()
+        if not _needs_caller(self.dependant):
+            return handle
+
+        async def keyed(request: Request) -> Response:
+            request.state.caller = await run_in_threadpool(_looked_up, request)
+            return await handle(request)
+
+        return keyed
+
+
+def _needs_caller(dependant: Dependant) -> bool:
+    return dependant.call is known_caller or any(map(_needs_caller, dependant.dependencies))
 
 
 async def engine_of(request: Request) -> Mnemon:

@@ -100,7 +100,9 @@ class Guard:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 scope["state"]["answered"] = True
-                MutableHeaders(scope=message)["X-Request-Id"] = request_id
+                told = MutableHeaders(scope=message)
+                told["X-Request-Id"] = request_id
+                told["X-Content-Type-Options"] = "nosniff"  # what others answer is passed on, too
             await send(message)
 
         self._under_way += 1

@@ -13,11 +13,10 @@ from hashlib import blake2b
 from typing import Annotated, Any
 
 from fastapi import Depends, Header, Request, Response
-from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 
 from mnemon.domain.messages import Message
-from mnemon.entrypoints.http.callers import Engine, Memory, Time
+from mnemon.entrypoints.http.callers import Engine, KeyedRoute, Memory, Time
 from mnemon.entrypoints.http.wire import fields
 from mnemon.ports.idempotency import Idempotency, Reply
 
@@ -109,7 +108,7 @@ async def told_once(request: Request) -> Callable[[Sequence[Message]], list[Mess
 ToldOnce = Annotated[Callable[[Sequence[Message]], list[Message]], Depends(told_once)]
 
 
-class OnceRoute(APIRoute):
+class OnceRoute(KeyedRoute):
     """A route that keeps what it answers to requests that are to be done once."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:

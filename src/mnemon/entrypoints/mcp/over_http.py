@@ -14,7 +14,7 @@ import anyio.to_thread
 from starlette.datastructures import Headers
 from starlette.routing import Route
 
-from mnemon.entrypoints.http.callers import OWNER_HEADER, Doorkeeper, spelt_out
+from mnemon.entrypoints.http.callers import OWNER_HEADER, Doorkeeper, shown_key, spelt_out
 from mnemon.entrypoints.http.problems import Problem
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Endpoint:
         headers = Headers(scope=scope)
         keeper: Doorkeeper = self._app.state.doorkeeper
         address = scope["client"][0] if scope.get("client") else ""
-        caller = keeper.caller(_shown(headers), address)
+        caller = keeper.caller(shown_key(headers), address)
         self._app.state.rates.take(caller)
         named = spelt_out(headers.get(OWNER_HEADER))
         return keeper.engine.owner(caller.acting_for(named))
@@ -102,8 +102,3 @@ def _memory_of(context: ServerRequestContext[Any, Any]) -> OwnerMemory:
     assert context.request is not None  # noqa: S101 - over HTTP there is one
     memory: OwnerMemory = context.request.scope["state"][_MEMORY]
     return memory
-
-
-def _shown(headers: Headers) -> str | None:
-    kind, _, secret = headers.get("authorization", "").partition(" ")
-    return secret.strip() if kind.lower() == "bearer" and secret.strip() else None

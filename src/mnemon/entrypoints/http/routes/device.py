@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Body, Depends, Request, UploadFile
 from pydantic import BaseModel, Field
 
-from mnemon.entrypoints.http.callers import Memory
+from mnemon.entrypoints.http.callers import KeyedRoute, Memory
 from mnemon.entrypoints.http.device import Devices, Spoken
 from mnemon.entrypoints.http.problems import Problem
 from mnemon.entrypoints.http.wire import answers, fields
 
-router = APIRouter(tags=["device"])
+router = APIRouter(tags=["device"], route_class=KeyedRoute)
 
 AUDIO = "/chat/audio"
 

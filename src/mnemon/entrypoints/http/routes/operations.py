@@ -8,13 +8,13 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
-from mnemon.entrypoints.http.callers import Admin
+from mnemon.entrypoints.http.callers import Admin, KeyedRoute
 from mnemon.entrypoints.http.problems import Problem, Wrong
 
 if TYPE_CHECKING:
     from mnemon.entrypoints.http.readiness import Readiness
 
-router = APIRouter(tags=["operations"])
+router = APIRouter(tags=["operations"], route_class=KeyedRoute)
 
 ALIVE, READY = "/healthz", "/readyz"
 

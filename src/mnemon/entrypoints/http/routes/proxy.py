@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Header, Request
 from fastapi.responses import Response
 
 from mnemon.entrypoints.http import problems
-from mnemon.entrypoints.http.callers import Engine, Known, NamedOwner
+from mnemon.entrypoints.http.callers import Engine, KeyedRoute, Known, NamedOwner
 from mnemon.entrypoints.http.problems import Problem
 from mnemon.entrypoints.http.proxying.asking import read_ask
 from mnemon.entrypoints.http.proxying.relaying import SESSION_HEADER, SWITCH_HEADER, Proxy
@@ -16,7 +16,7 @@ from mnemon.entrypoints.http.proxying.remembering import Switch, Talk
 from mnemon.policies.resending import session_of
 from mnemon.services.screening import screened_name
 
-router = APIRouter(prefix="/v1", tags=["chat"])
+router = APIRouter(prefix="/v1", tags=["chat"], route_class=KeyedRoute)
 
 _NONE = "no chat service is configured: see [memory.chat]"
 _PROBLEM = {"model": problems.ProblemDocument, "content": {problems.MEDIA_TYPE: {}}}

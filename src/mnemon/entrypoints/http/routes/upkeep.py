@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from mnemon.entrypoints.http.callers import Admin, Engine
+from mnemon.entrypoints.http.callers import Admin, Engine, KeyedRoute
 from mnemon.entrypoints.http.wire import answers, bodies
 
-router = APIRouter(prefix="/v1/upkeep", tags=["upkeep"])
+router = APIRouter(prefix="/v1/upkeep", tags=["upkeep"], route_class=KeyedRoute)
 
 
 @router.post("/cleanup")
