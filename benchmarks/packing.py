@@ -12,10 +12,9 @@ from statistics import fmean, median
 import numpy as np
 
 from mnemon import Mnemon
-from mnemon.domain.messages import Message
 from mnemon.evals import metrics
 from mnemon.evals.conversations import Conversation, Question
-from mnemon.evals.engine import AskingClock
+from mnemon.evals.engine import AskingClock, messages_of
 from mnemon.evals.metrics import Interval
 from mnemon.owner import OwnerMemory
 from mnemon.ports.embedder import Embedder
@@ -29,23 +28,23 @@ class Held:
 
     Attributes:
         share: Of the evidence, 0..1.
-        messages: How many are shown, on average.
+        results: How many are shown, on average.
         tokens: What the text costs, on average.
         ms: How long it takes, the median.
     """
 
     share: Interval
-    messages: float
+    results: float
     tokens: float
     ms: float
 
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """One prompt: the share of the evidence in it, its messages, tokens and milliseconds."""
+    """One prompt: the share of the evidence in it, its results, tokens and milliseconds."""
 
     share: float
-    messages: int
+    results: int
     tokens: int
     ms: float
 
@@ -56,6 +55,7 @@ def contexts(
     """Return what prompts hold, by budget, over all questions that have evidence.
 
     A message that is shown by one passage counts: which passage is meant, the data does not say.
+    So does one that a memory was made from, and that is folded into it.
     """
     clock = AskingClock()
     with (
@@ -75,7 +75,7 @@ def _held(shown: Sequence[_Shown]) -> Held:
     generator = np.random.default_rng(SEED)
     return Held(
         share=metrics.bootstrap([one.share for one in shown], generator),
-        messages=fmean(one.messages for one in shown),
+        results=fmean(one.results for one in shown),
         tokens=fmean(one.tokens for one in shown),
         ms=median(one.ms for one in shown),
     )
@@ -96,7 +96,6 @@ def _shown(view: OwnerMemory, question: Question, clock: AskingClock, budget: in
     began = time.perf_counter()
     context = view.context_with_results(question.text, token_budget=budget, touch=False)
     ms = (time.perf_counter() - began) * 1e3
-    records = [one.record for one in context.results]
-    ids = [one.external_id or "" for one in records if isinstance(one, Message)]
+    ids = metrics.expand(messages_of(one) for one in context.results)
     share = metrics.recall_at(ids, question.evidence, len(ids))
-    return _Shown(share, len(ids), context.tokens, ms)
+    return _Shown(share, len(context.results), context.tokens, ms)

@@ -123,13 +123,13 @@ def _with_interval(found: Interval, form: str) -> str:
 def packed(data: DataSet, embedder: CachedEmbedder) -> Table:
     """Measure what prompts hold."""
     table = Table(title=f"{data.name}: the evidence that a prompt holds, percent")
-    for heading in ("tokens allowed", "evidence", "messages", "tokens", "ms"):
+    for heading in ("tokens allowed", "evidence", "results", "tokens", "ms"):
         table.add_column(heading, justify="right")
     for budget, found in contexts(data.conversations, embedder, BUDGETS).items():
         table.add_row(
             f"{budget:,}",
             _with_interval(found.share, ".1f"),
-            f"{found.messages:.1f}",
+            f"{found.results:.1f}",
             f"{found.tokens:,.0f}",
             f"{found.ms:.1f}",
         )
