@@ -97,6 +97,12 @@ def listening(plan: Plan) -> Iterator[socket.socket]:
         yield listener
 
 
+def address_of(listener: socket.socket) -> str:
+    """Return the URL at which callers come in."""
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
 @dataclass(slots=True)
 class _Running:
     """A process, and whether it has begun to serve."""
@@ -138,10 +144,8 @@ class _Processes:
         if self._is_told or not all(each.has_begun.is_set() for each in self._running):
             return
         self._is_told = True
-        host, port = self._listener.getsockname()[:2]
-        host = f"[{host}]" if ":" in host else host
         pids = ", ".join(str(each.process.pid) for each in self._running)
-        _log.info("running on http://%s:%d by processes %s", host, port, pids)
+        _log.info("running on %s by processes %s", address_of(self._listener), pids)
 
     def _started(self) -> _Running:
         has_begun = _spawn.Event()

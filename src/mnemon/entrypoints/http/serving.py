@@ -123,6 +123,11 @@ def _folder(store: str) -> Path | None:
     return None if store == IN_MEMORY or is_postgres(store) else store_path(store).parent
 
 
+def say_where(address: str) -> None:
+    """Log where callers are answered."""
+    logging.getLogger("mnemon.http").info("running on %s", address)
+
+
 class JsonLines(logging.Formatter):
     """Writes a line of JSON for each record: what happened, never what was said."""
 

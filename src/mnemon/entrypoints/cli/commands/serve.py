@@ -55,9 +55,9 @@ def run(
         open_for = serving.serving(own, engine, plan.owner).open_for
         with several.listening(plan) as listener:
             told = f", open to this machine for {open_for!r}" if open_for else ""
-            port = listener.getsockname()[1]
-            click.echo(f"mnemon: serving at http://{own.host}:{port}{told}", err=True)
-            serving.serve(engine, plan, listener)
+            address = several.address_of(listener)
+            click.echo(f"mnemon: serving at {address}{told}", err=True)
+            serving.serve(engine, plan, listener, lambda: serving.say_where(address))
 
 
 def _login_name(call: Call) -> str:
