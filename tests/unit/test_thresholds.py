@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mnemon.config import Settings, load
@@ -53,6 +53,7 @@ SIMILARITIES = st.lists(st.floats(-1, 1), min_size=1, max_size=60)
 
 
 @given(SIMILARITIES, st.floats(0, 1))
+@example([0.29], 0.0)
 def test_a_fitted_threshold_is_wrong_no_oftener_than_it_may_be_and_no_lower_one_would_do(
     wrong: list[float], rate: float
 ) -> None:

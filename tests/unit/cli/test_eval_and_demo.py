@@ -30,7 +30,7 @@ def data(lines: list[dict[str, Any]]) -> str:
 
 def test_an_evaluation_has_the_figures_of_all_systems(mnemon: Any) -> None:
     report = mnemon.json("eval", "jsonl", data(LINES))
-    assert list(report["systems"]) == ["mnemon", "cosine", "bm25", "sum"]
+    assert list(report["systems"]) == ["mnemon", "cosine", "bm25", "sum", "rrf"]
     for groups in report["systems"].values():
         assert groups["all"]["questions"] == 1
         assert groups["place"]["measures"]["recall@10"]["mean"] == 1.0

@@ -87,7 +87,10 @@ def _lowest(wrong: Floats, rate: float) -> float:
     if allowed >= len(wrong):
         return -1.0
     highest_refused = np.sort(wrong)[::-1][allowed]
-    return min(1.0, (math.floor(float(highest_refused) * _STEPS) + 1) / _STEPS)
+    steps = math.floor(float(highest_refused) * _STEPS)
+    while steps / _STEPS <= highest_refused:  # 0.29 times 100 is a little less than 29
+        steps += 1
+    return min(1.0, steps / _STEPS)
 
 
 def _embedded(embedder: Embedder, texts: Sequence[str], role: TextRole) -> Floats:
