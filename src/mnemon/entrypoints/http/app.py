@@ -151,6 +151,8 @@ def create_app(
     @asynccontextmanager
     async def living(app: FastAPI) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = serving.threads
+        with anyio.move_on_after(_WARM_S):
+            await anyio.to_thread.run_sync(_warm, engine, abandon_on_cancel=True)
         async with AsyncExitStack() as open_:
             looked_at = checks(
                 engine, app.state.jobs, folder=serving.folder, may_be_read_only=serving.read_only
@@ -168,8 +170,6 @@ def create_app(
                 await open_.enter_async_context(app.state.proxy.running(engine, serving.drain_s))
             if serving.works:
                 open_.enter_context(app.state.jobs.running(serving.drain_s))
-            with anyio.move_on_after(_WARM_S):
-                await anyio.to_thread.run_sync(_warm, engine, abandon_on_cancel=True)
             serving.begun()
             yield
 
