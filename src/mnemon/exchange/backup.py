@@ -111,18 +111,8 @@ class _Memory(msgspec.Struct, tag="memory", forbid_unknown_fields=True, omit_def
     events: tuple[_Event, ...] = ()
 
 
-class _Remembered(msgspec.Struct, tag="remembered", forbid_unknown_fields=True, omit_defaults=True):
+class _Remembered(Remembered, tag="remembered", omit_defaults=True, frozen=True, kw_only=True):
     """A memory that was never stored."""
-
-    content: str
-    kind: str | None = None
-    importance: float | None = None
-    key: str | None = None
-    tags: tuple[str, ...] = ()
-    expires_at: datetime | None = None
-    happened_at: datetime | None = None
-    session: str | None = None
-    origin: Origin = Origin.IMPORT
 
 
 _Line = _Message | _Ending | _Memory | _Document | _Remembered
