@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from mnemon.entrypoints.cli.commands.serve import run
 from mnemon.entrypoints.http.app import Serving, create_app
 
 from .conftest import Caller
-from .serving import environment, served
+from .serving import PROGRAM, environment, served
 
 
 def test_no_key_and_a_wrong_one_open_nothing(client: TestClient) -> None:
@@ -159,3 +160,10 @@ def test_a_body_is_not_read_before_the_key(client: TestClient, path: str) -> Non
             return answer.status_code
 
     assert (asyncio.run(refused()), read) == (401, [])
+
+
+def test_a_key_of_everybodys_is_made_for_nobody(tmp_path: Path) -> None:
+    command = [str(PROGRAM), "api-key", "create", "ops", "--role", "admin", "--owner", "alice"]
+    ran = subprocess.run(command, env=environment(tmp_path), capture_output=True, check=False)
+    assert (ran.returncode, ran.stdout) == (2, b"")
+    assert b"--owner goes with --role owner" in ran.stderr

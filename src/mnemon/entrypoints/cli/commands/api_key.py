@@ -39,6 +39,8 @@ def run(call: Call, what: str, name: str | None, role: str) -> None:
     """
     if (name is None) != (what == "list"):
         raise click.UsageError("create and revoke need a name, list takes none.")
+    if what == "create" and role != "owner" and "owner" in call.given:
+        raise click.UsageError(f"--owner goes with --role owner: a key of role {role} is of none.")
     with call.wiring.engine(call.settings(), worker=False) as engine:
         if name is None:
             _list(call, engine)
