@@ -288,6 +288,8 @@ def hours(store: Filled, requests: int) -> Iterator[dict[str, Any]]:
     for name, mix in _MIXES.items():
         with service(store.env) as (url, process):
             held, errors, taken = _answering(store, (url, process), mix, requests // _SAMPLES)
+        with service(store.env) as (url, process):
+            anew, *_ = _answering(store, (url, process), _MIXES["reading"], requests // _SAMPLES, 3)
         steady = np.array(held[_WARM:]) / _MEGABYTE
         thousands = np.arange(len(steady)) * (requests // _SAMPLES) / 1000
         yield {
@@ -297,17 +299,18 @@ def hours(store: Filled, requests: int) -> Iterator[dict[str, Any]]:
             "errors": errors,
             "after a quarter, MB": float(steady[0]),
             "at the end, MB": float(steady[-1]),
+            "a new process, MB": anew[-1] / _MEGABYTE,
             "slope, kB for 1,000": 1000 * float(np.polyfit(thousands, steady, 1)[0]),
         }
 
 
 def _answering(
-    store: Filled, server: tuple[str, int], mix: Sequence[str], each: int
+    store: Filled, server: tuple[str, int], mix: Sequence[str], each: int, parts: int = _SAMPLES
 ) -> tuple[list[int], int, float]:
     """Return the memory held after each part, how many errors there were, and the time it took."""
     url, process = server
     held, errors, taken = [], 0, 0.0
-    for part in range(_SAMPLES):
+    for part in range(parts):
         numbers = range(part * each, (part + 1) * each)
         mixed = [_KINDS[mix[number % len(mix)]](store.asking, number) for number in numbers]
         came = load(store.orders(url, 8, mixed, 0))
@@ -323,7 +326,8 @@ _HOUR_NOTE = (
     " contexts, and chats with `X-Mnemon-Memory: read-only`, in turns. Reading and writing: three"
     " of five store something, five messages and memories in five requests. Memory is what the"
     f" process holds (VmRSS), looked at {_SAMPLES} times; the line is fitted to all but the first"
-    " quarter."
+    " quarter. A new process: what one holds that is started on the same store afterwards and"
+    " answers three such parts by reading."
 )
 
 

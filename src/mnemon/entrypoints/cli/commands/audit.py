@@ -27,6 +27,8 @@ mnemon audit backup.jsonl --format mnemon --json
 """
 
 _TEXT_CHARS = 60
+_COLUMNS = 160
+"""Wide enough that two ids stand whole beside a text, where there is no terminal to ask."""
 
 
 def _share_of(_call: click.Context, _option: click.Parameter, given: str | None) -> float | None:
@@ -134,7 +136,7 @@ def _show(audit: Audit, whose: str) -> None:
     if audit.near is not None:
         found += _examples("near", audit.near)
     if found:
-        console().print(table(("", "id", "…text", "…why"), found))
+        console(_COLUMNS).print(table(("", "id", "…text", "…why", "as"), found))
 
 
 def _shares(audit: Audit) -> Iterator[tuple[str, Share]]:
@@ -144,11 +146,11 @@ def _shares(audit: Audit) -> Iterator[tuple[str, Share]]:
     yield "echoes", audit.echoes
 
 
-def _examples(name: str, share: Share) -> Iterator[tuple[str, str, str, str]]:
+def _examples(name: str, share: Share) -> Iterator[tuple[str, ...]]:
     for each in share.examples:
         near = "" if each.similarity is None else f" ({each.similarity:.2f})"
-        of = "" if each.of is None else f", as {each.of}{near}"
-        yield name, each.id, _shortened(each.text), f"{each.reason}{of}"
+        of = "" if each.of is None else f"{each.of}{near}"
+        yield name, each.id, _shortened(each.text), each.reason, of
 
 
 def _shortened(text: str) -> str:
