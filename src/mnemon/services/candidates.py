@@ -15,6 +15,7 @@ from mnemon.policies.ranking.first import foremost, share
 from mnemon.policies.ranking.model import Candidates
 from mnemon.policies.ranking.selection import best, distinct, highest, log_mean_exp
 from mnemon.ports.store import PART_BITS
+from mnemon.services.dated import dated
 from mnemon.services.surroundings import words_around
 from mnemon.services.vitality import strengths
 from mnemon.text.normal import content_key
@@ -130,11 +131,12 @@ def search(
     keywords = _keywords(postings)
     finds = vector is None or not query.keywords_only_score
     worded = keywords.items[best(keywords.tops, keywords.items, pool if finds else 0)]
+    of_then = dated(snapshot, query, vector, keywords, scope) if query.periods else _NONE
     held = _held(snapshot, profile, query, keywords, request)
     same = _same_content(snapshot, request, request.scope)
     first = _first(snapshot, profile, request, same)
     others = same if scope is request.scope else _same_content(snapshot, request, scope)
-    numbers = distinct(np.concatenate([near, worded, held.items, others, first]))
+    numbers = distinct(np.concatenate([near, worded, of_then, held.items, others, first]))
     around = postings if query.looks_around else None
     ranks = _Ranks(same, first, keywords, held, around)
     return _found(snapshot, profile, numbers, ranks, vector, scope)

@@ -1,7 +1,8 @@
 """What "yesterday" and "last week" mean on the day they are said, English and German.
 
-Generous on purpose: where a phrase can mean two days both are given, for these are the dates that
-a text may stand for, not the one that it does.
+`dates_meant` is generous on purpose: where a phrase can mean two days both are given, for these are
+the dates that a text may stand for, not the one that it does. `days_past` is strict: it is for
+questions, and takes only what can be nothing but past.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _SINGLE = {
     **dict.fromkeys(("today", "tonight", "heute", "now"), 0),
     **dict.fromkeys(("yesterday", "last night", "gestern"), -1),
     **dict.fromkeys(("tomorrow", "morgen"), 1),
-    **dict.fromkeys(("the day before yesterday", "vorgestern"), -2),
+    **dict.fromkeys(("the day before yesterday", "day before yesterday", "vorgestern"), -2),
     **dict.fromkeys(("the day after tomorrow", "übermorgen"), 2),
 }
 WEEKDAYS = {
@@ -53,6 +54,7 @@ _UNITS = {
     **dict.fromkeys(("month", "months", "monat", "monate", "monaten"), "month"),
     **dict.fromkeys(("year", "years", "jahr", "jahre", "jahren"), "year"),
 }
+_LONGEST = {"day": 1, "week": 7, "weekend": 7, "month": 31, "year": 366}
 _STEPS = {
     **dict.fromkeys(("last", "past", "previous", "letzt", "vorig", "vergangen"), -1),
     **dict.fromkeys(("this", "current", "dies", "laufend"), 0),
@@ -80,6 +82,12 @@ _STEPPED = re.compile(rf"\b(?P<step>{_one_of(_STEPS)})(?:e[mnrs]?)?\s+{_UNIT}\b"
 _WEEKDAY = re.compile(rf"\b({_one_of(WEEKDAYS)})s?\b")
 _MONTH = re.compile(rf"\b({_one_of(MONTHS)})\b")
 _SEASON = re.compile(rf"\b({_one_of(_SEASONS)})\b")
+_PAST = rf"(?:{_one_of(name for name, step in _STEPS.items() if step < 0)})(?:e[mnrs]?)?"
+_NOT_OF = r"(?!\s+(?:of|in|at|on|der|des|im|vom|von|am)\b)"
+"""The last week of a course may be any week."""
+_LAST_UNIT = re.compile(rf"\b(?P<which>{_PAST})\s+{_UNIT}\b{_NOT_OF}")
+_LAST_UNITS = re.compile(rf"\b{_PAST}\s+{_COUNT}\s+{_UNIT}\b")
+_LAST_NAMED = re.compile(rf"\b{_PAST}\s+(?P<name>{_one_of((*WEEKDAYS, *MONTHS, *_SEASONS))})\b")
 _DAY_OF_MONTH = re.compile(r"\b(?:the|am)\s+([12]?\d|3[01])(?:st|nd|rd|th|\.)")
 
 # So far from the calendar's ends that no step of three figures leaves it.
@@ -104,6 +112,75 @@ def dates_meant(text: str, said: date) -> tuple[Days, ...]:
     return tuple(dict.fromkeys([*days, *_meant(without_dates(text, named), said)]))
 
 
+def days_past(text: str, asked: date) -> tuple[Days, ...]:
+    """Return the past days that a question means, in the order of their forms.
+
+    "Today", "this week" and "on Monday" mean none: they are asked of plans as often, and a question
+    held to no time is better off than one held to the wrong one. A week begins on the Sunday before
+    the Monday it begins on, so that it is the whole week by either calendar.
+
+    Args:
+        text: Anything.
+        asked: The day it is asked.
+    """
+    if not _FIRST_YEAR < asked.year < _LAST_YEAR:
+        return ()
+    found = [*_past(text.lower(), asked)]
+    return tuple(dict.fromkeys(days for days in found if days.first <= asked))
+
+
+def _past(lower: str, asked: date) -> Iterator[Days]:
+    for match in _SINGLE_DAY.finditer(lower):
+        if _SINGLE[match[1]] < 0:
+            yield days_from(asked + timedelta(days=_SINGLE[match[1]]), 1)
+    for form in (_AGO, _AGO_DE):
+        for match in form.finditer(lower):
+            least, most = _count(match["count"])
+            yield from (_whole(match["unit"], -number, asked) for number in range(least, most + 1))
+    for match in _LAST_UNIT.finditer(lower):
+        yield from _last_unit(match["which"], match["unit"], asked)
+    for match in _LAST_UNITS.finditer(lower):
+        yield _up_to(asked, _count(match["count"])[1], match["unit"])
+    for match in _LAST_NAMED.finditer(lower):
+        yield _last_named(match["name"], asked)
+
+
+def _last_unit(which: str, unit: str, asked: date) -> Iterator[Days]:
+    """Yield the days of "last week", or of "the past week"; none of "the last day" of whatever."""
+    if which == "past":
+        yield _up_to(asked, 1, unit)
+    elif _UNITS[unit] != "day":
+        yield _whole(unit, -1, asked)
+
+
+def _up_to(asked: date, count: int, unit: str) -> Days:
+    """Return the days of so many units that end with a day."""
+    back = min(count * _LONGEST[_UNITS[unit]], asked.toordinal() - 1)
+    return Days(asked - timedelta(days=back), asked)
+
+
+def _whole(unit: str, step: int, asked: date) -> Days:
+    """Return the day, week, weekend, month or year so many steps away, as a whole."""
+    days = next(_stepped(_UNITS[unit], step, asked), days_from(asked, 1))
+    return Days(days.first - timedelta(days=1), days.last) if _UNITS[unit] == "week" else days
+
+
+def _last_named(name: str, asked: date) -> Days:
+    """Return the last weekday, month or season of a name that is over, or has begun, before."""
+    if name in WEEKDAYS:
+        return days_from(asked - timedelta(days=(asked.weekday() - WEEKDAYS[name] - 1) % 7 + 1), 1)
+    years = (asked.year - back for back in (0, 1, 2))
+    named = (
+        (month_of(year, MONTHS[name]) if name in MONTHS else _season(year, _SEASONS[name]))
+        for year in years
+    )
+    return next(days for days in named if days.last < asked)
+
+
+def _count(count: str) -> tuple[int, int]:
+    return (int(count), int(count)) if count.isdigit() else _COUNTS[count]
+
+
 def _meant(text: str, said: date) -> Iterator[Days]:
     lower = text.lower()
     for match in _SINGLE_DAY.finditer(lower):
@@ -124,7 +201,7 @@ def _meant(text: str, said: date) -> Iterator[Days]:
 
 
 def _counted(count: str, unit: str, sign: int, said: date) -> Iterator[Days]:
-    least, most = (int(count), int(count)) if count.isdigit() else _COUNTS[count]
+    least, most = _count(count)
     for number in range(least, most + 1):
         yield from _stepped(_UNITS[unit], sign * number, said)
 

@@ -132,6 +132,18 @@ def test_dates_become_periods(text: str, expected: list[tuple[str, int]]) -> Non
         assert days(text) == expected
 
 
+def test_a_past_day_is_counted_from_the_day_of_asking() -> None:
+    assert days("What did we discuss yesterday, and in May 2023?") == [
+        ("2023-05-01", 31),
+        ("2024-05-31", 1),
+    ]
+    assert days("Was war letzte Woche?") == [("2024-05-19", 8)]
+
+
+def test_the_last_word_of_a_date_means_nothing_else() -> None:
+    assert days("late last May 2023") == days("in May 2023")
+
+
 def test_a_date_without_a_year_is_of_any_of_the_last_years() -> None:
     assert days("in May") == [(f"{year}-05-01", 31) for year in range(2024 - YEARS + 1, 2025)]
     assert ("2024-05-08", 1) in days("What was on May 8?")

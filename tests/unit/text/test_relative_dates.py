@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemon.text.dates import Days
-from mnemon.text.relative_dates import dates_meant
+from mnemon.text.relative_dates import dates_meant, days_past
 
 SAID = date(2024, 5, 1)  # a Wednesday
 
@@ -63,3 +63,69 @@ def test_no_phrase_leaves_the_calendar(said: date) -> None:
 @given(st.text(), st.dates())
 def test_any_text_means_some_days(text: str, said: date) -> None:
     assert Days(said, said) in dates_meant(text, said)
+
+
+def past(text: str, asked: date = SAID) -> list[tuple[str, int]]:
+    return [(str(days.first), days.count) for days in days_past(text, asked)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("What did we discuss yesterday?", [("2024-04-30", 1)]),
+        ("What did I eat last night?", [("2024-04-30", 1)]),
+        ("the day before yesterday", [("2024-04-29", 1)]),
+        ("three days ago", [("2024-04-28", 1)]),
+        ("vor 3 Tagen", [("2024-04-28", 1)]),
+        ("a couple of months ago", [("2024-03-01", 31), ("2024-02-01", 29)]),
+        ("last week", [("2024-04-21", 8)]),
+        ("letzte Woche", [("2024-04-21", 8)]),
+        ("two weeks ago", [("2024-04-14", 8)]),
+        ("last weekend", [("2024-04-27", 2)]),
+        ("last month", [("2024-04-01", 30)]),
+        ("im letzten Jahr", [("2023-01-01", 365)]),
+        ("in the past week", [("2024-04-24", 8)]),
+        ("over the last three months", [("2024-01-29", 94)]),
+        ("last Wednesday", [("2024-04-24", 1)]),
+        ("letzten Dienstag", [("2024-04-30", 1)]),
+        ("last May", [("2023-05-01", 31)]),
+        ("last April", [("2024-04-01", 30)]),
+        ("last winter", [("2023-12-01", 91)]),
+        ("last summer", [("2023-06-01", 92)]),
+    ],
+)
+def test_a_question_means_past_days(text: str, expected: list[tuple[str, int]]) -> None:
+    assert past(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What do I do today?",
+        "this week",
+        "on Monday",
+        "next week",
+        "tomorrow",
+        "my last job",
+        "the last week of the course",
+        "on the last day",
+        "the last time we met",
+        "in three days",
+        "How long did it last?",
+    ],
+)
+def test_what_may_be_a_plan_means_no_past_day(text: str) -> None:
+    assert past(text) == []
+
+
+@pytest.mark.parametrize("asked", [date.min, date.max, date(1_001, 1, 1), date(1_002, 1, 1)])
+def test_no_question_leaves_the_calendar(asked: date) -> None:
+    days_past("999 years ago, in the last 999 years, the past 999 months, last winter", asked)
+
+
+PHRASES = "last past the 3 few ago vor weeks years month monday may summer yesterday letzte tagen"
+
+
+@given(st.lists(st.sampled_from(PHRASES.split()), max_size=8).map(" ".join), st.dates())
+def test_no_past_day_is_to_come(text: str, asked: date) -> None:
+    assert all(days.first <= asked for days in days_past(text, asked))

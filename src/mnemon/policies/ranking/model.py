@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from mnemon.domain.messages import Participant, Role
 
 
+Period = tuple[int, int]
+"""[start, end) in microseconds since 1970."""
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """A query, made ready for both searches and for scoring.
@@ -27,6 +31,7 @@ class Query:
         words: What to look for as parts of words where keyword search finds nothing, as written.
         keywords_only_score: Whether keywords score what a vector finds, but find nothing by
             themselves where there is a vector.
+        periods: The times that it is about: the best of each are candidates too.
         looks_around: Whether `score` asks for `Candidates.around`, which takes time.
         cues: What a ranking noticed in it, for its own `score`.
     """
@@ -37,6 +42,7 @@ class Query:
     cues: object = None
     words: tuple[str, ...] = ()
     keywords_only_score: bool = False
+    periods: tuple[Period, ...] = ()
     looks_around: bool = False
 
 

@@ -10,9 +10,9 @@ from datetime import datetime
 from mnemon.domain.items import Trait
 from mnemon.domain.messages import Participant
 from mnemon.policies.indexing import proper_name
-from mnemon.policies.ranking.model import Query
+from mnemon.policies.ranking.model import Period, Query
 from mnemon.policies.ranking.query_breadth import asks_for_several
-from mnemon.policies.ranking.query_dates import Period, periods
+from mnemon.policies.ranking.query_dates import periods
 from mnemon.policies.ranking.query_phrasing import tidied, without_phrasing
 from mnemon.text.analysis import terms
 
@@ -58,7 +58,8 @@ def prepared(text: str, participants: Sequence[Participant], now: datetime) -> Q
     dense = next(filter(_says_something, (_without_names(bare, named), bare)), text)
     words = [*terms(dense), *(term for person in named for term in terms(person.name or ""))]
     found = tuple(dict.fromkeys(words))
-    return Query(text, dense, found, cues(text, named, now), looks_around=True)
+    noticed = cues(text, named, now)
+    return Query(text, dense, found, noticed, periods=noticed.periods, looks_around=True)
 
 
 def _says_something(text: str) -> bool:

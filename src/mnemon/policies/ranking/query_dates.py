@@ -1,26 +1,31 @@
-"""Dates that a question names, as periods in time.
+"""Dates that a question names, or means as it is asked, as periods in time.
 
 A period is [start, end) in microseconds since 1970, UTC. Messages are held against it by when
 they were said, so a question about "8 May 2023" finds what was said that day, which is mostly
 what was said about it. Where only a month is named ("in May"), every year's May that lies within
-`YEARS` before the instant of asking will do.
+`YEARS` before the instant of asking will do. "Last week" is counted from the day of asking, in UTC.
 """
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from mnemon.text.dates import Days, named_dates
+from mnemon.text.dates import Days, named_dates, without_dates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Period = tuple[int, int]
+    from mnemon.policies.ranking.model import Period
 
 YEARS = 10
 """How many years back a month without a year may lie. A guess, and a generous one: of two Mays
 the better match wins."""
+
+_SIGNS = ("last", "past", "previous", "ago", "yesterday", "letzt", "vorig", "vergangen", "gestern")
+_MAY_MEAN_PAST = re.compile(rf"{'|'.join(_SIGNS)}|\bvor\b", re.IGNORECASE)
+"""Without one of these a question means no past day, and the forms need not be made."""
 
 
 def periods(text: str, now: datetime) -> tuple[Period, ...]:
@@ -29,8 +34,13 @@ def periods(text: str, now: datetime) -> tuple[Period, ...]:
 
 
 def _periods(text: str, now: datetime) -> Iterator[Period]:
-    for named in named_dates(text, range(now.year - YEARS + 1, now.year + 1)):
-        yield from map(_period, named.days)
+    named = list(named_dates(text, range(now.year - YEARS + 1, now.year + 1)))
+    for one in named:
+        yield from map(_period, one.days)
+    if _MAY_MEAN_PAST.search(text):
+        from mnemon.text.relative_dates import days_past
+
+        yield from map(_period, days_past(without_dates(text, named), now.astimezone(UTC).date()))
 
 
 def _period(days: Days) -> Period:
