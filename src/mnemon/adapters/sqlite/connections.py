@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 
     from mnemon.adapters.sql.connection import Row
 
+_CACHE_KB = 16_000
+"""Of a connection that writes: an import changes many pages in one transaction."""
+_READER_CACHE_KB = 2_000
+"""SQLite's default. What one connection writes empties the caches of the others, the system keeps
+pages of the file too, and eight readers of 16 MB were most of what a server grew by."""
+
 _IDLE_READERS = 8
 """How many unused readers are kept open: more threads than that rarely read at once (a guess)."""
 
@@ -36,7 +42,6 @@ _PRAGMAS = (
     "PRAGMA secure_delete = ON",
     "PRAGMA foreign_keys = OFF",
     "PRAGMA temp_store = MEMORY",
-    "PRAGMA cache_size = -16000",
 )
 
 _BACKUP_PAGES = 4_096
@@ -110,6 +115,7 @@ class Connection:
         read_only: bool = False,
         alone: bool = False,
         with_log: bool = False,
+        cache_kb: int = _CACHE_KB,
     ) -> None:
         """Open the file, making it where there is none.
 
@@ -120,6 +126,7 @@ class Connection:
             alone: Nobody else has it open: take no locks, and make no files beside it. Only to
                 read.
             with_log: Where alone: there is a write-ahead log beside it.
+            cache_kb: How much of the file it keeps in memory.
 
         Raises:
             StoreUnavailable: It can't be opened.
@@ -147,7 +154,7 @@ class Connection:
                 self._raw.execute("PRAGMA locking_mode = EXCLUSIVE")
                 self._raw.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             self._raw.set_busy_timeout(self._busy_ms)
-            for pragma in _PRAGMAS:
+            for pragma in (*_PRAGMAS, f"PRAGMA cache_size = -{cache_kb}"):
                 self._raw.execute(pragma)
         except apsw.Error as error:
             raise translated(error, path) from error
@@ -394,7 +401,7 @@ class Connections:
         return self._open_reader()
 
     def _open_reader(self) -> Connection:
-        return Connection(self.path, self.busy_timeout_s)
+        return Connection(self.path, self.busy_timeout_s, cache_kb=_READER_CACHE_KB)
 
     def _give_back(self, connection: Connection) -> None:
         with self._lock:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import uvicorn
 
 from mnemon.adapters.tracing import spans
-from mnemon.entrypoints.http import answering
+from mnemon.entrypoints.http import answering, heaps
 from mnemon.entrypoints.http.app import Serving, create_app
 from mnemon.entrypoints.http.proxying.configured import configured, proxying
 from mnemon.errors import InvalidConfiguration
@@ -173,6 +173,7 @@ def serve(
         begun: Called when callers are answered.
     """
     log_in_json()
+    heaps.keep_few()
     # uvicorn gives signals on when it has ended: what is open is still to be closed then.
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, lambda *_: None)
