@@ -103,6 +103,7 @@ class TestEncryptedStoreWithChromaServer(NearnessContract, ScopeContract):
         store.close()
 
 
+@pytest.mark.soak  # encrypted, as stores are, it stands below; the machine runs it plain
 class TestPostgresStore(StoreContract):
     @pytest.fixture
     def fresh_store(self, postgres_url: str) -> Iterator[Store]:
@@ -125,6 +126,7 @@ class TestEncryptedPostgresStore(StoreContract):
             yield store
 
 
+@pytest.mark.soak
 class TestPostgresStoreWithVectorsInTheDatabase(
     NearnessContract, ScopeContract, ReembeddingContract
 ):

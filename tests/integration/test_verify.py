@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -12,9 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from databases import POSTGRES, execute
+from databases import POSTGRES, SQLITE, execute
 from mnemon import Message, Mnemon, OwnerMemory
+from mnemon.adapters.crypto.master import KeyFile
 from mnemon.adapters.crypto.plain import PlainCipher
+from mnemon.adapters.crypto.ring import KeyRing
+from mnemon.adapters.crypto.xchacha import KeyRingCiphers
 from mnemon.domain.memories import Memory
 from mnemon.domain.messages import Role
 from mnemon.domain.work import Mark, Progress, Work
@@ -38,8 +42,13 @@ def opened(path: Path | str, *, encrypted: bool = False) -> Mnemon:
         embedder=HashingEmbedder(),
         tokens=WordCounter(),
         clock=Ticking(datetime(2026, 1, 1, tzinfo=UTC)),
-        cipher=None if encrypted else PlainCipher(),
+        cipher=_ciphers(Path(path).parent) if encrypted else PlainCipher(),
     )
+
+
+def _ciphers(folder: Path) -> KeyRingCiphers:
+    """Return ciphers whose keys lie in a folder, to be copied with the store."""
+    return KeyRingCiphers(KeyRing(folder / "key.ring", KeyFile(folder / "key")))
 
 
 def live(alice: OwnerMemory) -> None:
@@ -85,18 +94,36 @@ def work(memory: Mnemon, owner: str) -> None:
     store.usage.add(owner, "extract", Spent(1, 2, 3), at=now)
 
 
-@pytest.fixture(params=["plain", "encrypted"])
-def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module", params=["plain", "encrypted"])
+def lived_in(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, database: str
+) -> Path:
     """A store in which much was done, for two owners."""
-    store: Path = tmp_path / request.param / "memory.db"
-    with opened(store, encrypted=request.param == "encrypted") as memory:
+    assert database  # it is made anew in each
+    store: Path = tmp_path_factory.mktemp("lived") / request.param / "memory.db"
+    fill(store)
+    return store
+
+
+def fill(store: Path) -> None:
+    with again(store) as memory:
         for owner in ("alice", "bob"):
             live(memory.owner(owner))
             for text in ("Likes tea", "Likes coffee"):
                 with memory._parts.store.write(owner) as tx:
                     tx.set_base_memory(text, sources=(), at=datetime(2026, 1, 2, tzinfo=UTC))
             work(memory, owner)
-    return store
+
+
+@pytest.fixture
+def path(lived_in: Path, tmp_path: Path, database: str) -> Path:
+    """One such store for one test: a copy, where it is a file."""
+    copy = tmp_path / lived_in.parent.name
+    if database == SQLITE:
+        shutil.copytree(lived_in.parent, copy)
+    else:
+        fill(copy / lived_in.name)
+    return copy / lived_in.name
 
 
 def again(path: Path) -> Mnemon:
