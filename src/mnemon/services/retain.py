@@ -76,6 +76,7 @@ class Retaining:
             return found
         self._remove(owner_id, memories, sessions)
         self._indexer.forget_recent(owner_id)
+        self._access.store.idempotency.forget_replies(owner_id)
         return Retained(found.memories, found.sessions, found.messages, self._access.store.settle())
 
     def _remove(self, owner_id: str, memories: list[str], sessions: list[Session]) -> None:

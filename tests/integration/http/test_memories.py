@@ -62,6 +62,18 @@ def test_everything_is_forgotten_only_where_that_is_said(as_alice: TestClient) -
     assert as_alice.get("/v1/memories").json()["total"] == 0
 
 
+def test_a_misspelt_filter_forgets_nothing(as_alice: TestClient) -> None:
+    as_alice.post("/v1/memories", json={"content": "Likes tea"})
+    refused = as_alice.delete("/v1/memories", params={"confirm": "all", "kind": "fact"})
+    assert refused.json()["errors"] == [{"field": "kind", "problem": "is not known here"}]
+    assert as_alice.get("/v1/memories").json()["total"] == 1
+
+
+def test_a_probe_and_a_chat_may_name_what_is_not_known(client: TestClient) -> None:
+    assert client.get("/healthz?t=1").status_code == 200
+    assert client.get("/v1/models?api-version=1").status_code != 422
+
+
 def test_decay_needs_an_admins_key(as_alice: TestClient, calling: Caller) -> None:
     assert as_alice.post("/v1/memories/decay").status_code == 403
     assert calling(role="service").post("/v1/memories/decay").status_code == 403
@@ -87,6 +99,8 @@ def test_what_can_not_be_taken_is_named(as_alice: TestClient) -> None:
         ("POST", "/v1/import", "{}", "body: must be lines of JSON, of type application/x-ndjson"),
         ("GET", "/v1/memories?state=dead", "", "state: Input should be"),
         ("DELETE", "/v1/memories", "", "confirm: is missing"),
+        ("GET", "/v1/memories?tag=food", "", "tag: is not known here"),
+        ("GET", "/v1/stats?owner=bob", "", "owner: is not known here"),
     ],
 )
 def test_what_is_wrong_is_said_where_and_in_words_of_the_service(

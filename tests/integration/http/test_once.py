@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from fastapi.testclient import TestClient
 
+from mnemon import Mnemon
 from mnemon.adapters.sql.idempotency import DONE_WITHIN
 from mnemon.entrypoints.http.once import Begun
 from mnemon.testing.clock import SettableClock
@@ -86,3 +89,15 @@ def test_what_is_forgotten_or_purged_is_told_to_nobody_again(as_alice: TestClien
             f"/v1/{way}", json={"id": kept}, headers={"Idempotency-Key": way}
         ).is_success
     assert as_alice.get("/v1/memories").json()["total"] == 0
+
+
+def test_no_reply_outlasts_what_a_retention_removes(
+    as_alice: TestClient, memory: Mnemon, clock: SettableClock
+) -> None:
+    old = as_alice.post("/v1/memories", json={"content": "Likes tea"}).json()["id"]
+    as_alice.post("/v1/forget", json={"id": old})
+    clock.advance(timedelta(days=2))
+    as_alice.post("/v1/learn", json=_SAID, headers=_KEY)
+    (removed,) = memory.retain(1, owner="alice")
+    assert removed.memories == 1
+    assert as_alice.post("/v1/learn", json=_SAID, headers=_KEY).status_code == 409

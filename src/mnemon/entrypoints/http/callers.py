@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from fastapi import Depends, Header, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from pydantic import BeforeValidator
@@ -16,7 +17,7 @@ from starlette.concurrency import run_in_threadpool
 
 from mnemon.engine import Mnemon
 from mnemon.entrypoints.http.lately import keep
-from mnemon.entrypoints.http.problems import Problem
+from mnemon.entrypoints.http.problems import CHAT, Problem
 from mnemon.entrypoints.http.wire import fields
 from mnemon.errors import Forbidden
 from mnemon.owner import OwnerMemory
@@ -162,19 +163,40 @@ async def known_caller(request: Request, _: Annotated[object, Depends(_bearer)])
 
 
 class KeyedRoute(APIRoute):
-    """A route that looks at the key, where it needs one, before it reads a body."""
+    """A route that looks at the key, where it needs one, before it reads a body.
+
+    And then at the names in the query: one that it does not know is refused, since a filter that is
+    misspelt would let everything through. Not where clients of OpenAI's protocol call: they may
+    send what is another service's.
+    """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler, with that before it."""
         handle = super().get_route_handler()
         if not _needs_caller(self.dependant):
             return handle
+        known = None if self.path in CHAT else frozenset(_query_names(self.dependant))
 
         async def keyed(request: Request) -> Response:
             request.state.caller = await run_in_threadpool(_looked_up, request)
+            if known is not None:
+                _refuse_unknown(request.query_params.keys() - known)
             return await handle(request)
 
         return keyed
+
+
+def _query_names(dependant: Dependant) -> Iterator[str]:
+    yield from (field.alias for field in dependant.query_params)
+    for each in dependant.dependencies:
+        yield from _query_names(each)
+
+
+def _refuse_unknown(names: Iterable[str]) -> None:
+    if unknown := sorted(names):
+        raise RequestValidationError(
+            [{"type": "extra_forbidden", "loc": ("query", name), "msg": ""} for name in unknown]
+        )
 
 
 def _needs_caller(dependant: Dependant) -> bool:
