@@ -45,13 +45,13 @@ class Growing(Generic[Scalar]):
         """The size of the whole buffer."""
         return self._buffer.nbytes
 
-    def extended(self, rows: NDArray[Scalar]) -> Growing[Scalar]:
-        """Return one that holds these rows too."""
+    def extended(self, rows: NDArray[Scalar], *, to_come: int = 0) -> Growing[Scalar]:
+        """Return one that holds these rows too, with room for about so many that are to come."""
         old = self.view.shape[self.axis]
         new = old + rows.shape[self.axis]
         buffer, used = self._buffer, self._used
         if used[0] != old or new > buffer.shape[self.axis]:
-            buffer = self._larger(new)
+            buffer = self._larger(new, to_come)
             used = [old]
         place = [slice(None)] * buffer.ndim
         place[self.axis] = slice(old, new)
@@ -66,9 +66,10 @@ class Growing(Generic[Scalar]):
         length = self.view.shape[self.axis]
         return Growing(buffer, length, [length], self.axis)
 
-    def _larger(self, length: int) -> NDArray[Scalar]:
+    def _larger(self, length: int, to_come: int) -> NDArray[Scalar]:
         old = self.view.shape[self.axis]
-        room = length + (length // 2 if old else length // 16) + _SLACK
+        known = length + to_come
+        room = known + (known // 2 if old and not to_come else known // 16) + _SLACK
         shape = list(self._buffer.shape)
         shape[self.axis] = room
         buffer = np.empty(shape, dtype=self._buffer.dtype)

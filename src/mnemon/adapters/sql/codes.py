@@ -98,8 +98,13 @@ def with_rows(codes: Codes, values: NDArray[np.int8], norm: NDArray[np.float64])
     for start in range(len(codes), len(values), _ENCODED):
         block = slice(start, start + _ENCODED)
         columns = _encoded(codes, values[block], norm[block])
+        to_come = max(0, len(values) - block.stop)
         codes = replace(
-            codes, **{name: getattr(codes, name).extended(rows) for name, rows in columns.items()}
+            codes,
+            **{
+                name: getattr(codes, name).extended(rows, to_come=to_come)
+                for name, rows in columns.items()
+            },
         )
     return codes
 

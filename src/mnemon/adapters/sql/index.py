@@ -49,8 +49,8 @@ _SEQUENCE_BITS = 32
 class IndexSource(Protocol):
     """What an index is made from: one owner's tables in one state."""
 
-    def new_items(self, first: int) -> list[Row]:
-        """Return the items from a number on, ascending.
+    def new_items(self, first: int, end: int) -> list[Row]:
+        """Return the items from a number on, below another, ascending.
 
         Columns: item, record id, kind (None: message), session (−1: none), sequence, speaker
         (−1: none), role, at, traits, words, tokens, valid from, valid to (`NEVER`: open),
@@ -70,8 +70,8 @@ class IndexSource(Protocol):
         """
         ...
 
-    def new_passages(self, first: int) -> list[Row]:
-        """Return item, part, start, stop, tokens, length and vector, by item from one on."""
+    def new_passages(self, first: int, end: int) -> list[Row]:
+        """Return item, part, start, stop, tokens, length and vector of such items, by item."""
         ...
 
     def shown(self, stored: Sequence[bytes]) -> NDArray[np.int8]:
@@ -109,6 +109,10 @@ class IndexSource(Protocol):
         """Return a session's number."""
         ...
 
+
+_AT_ONCE = 8_192
+"""How many items are read at once: as rows of Python they take several times what they do as
+columns. A guess."""
 
 _HELD_BYTES = 400
 """What it takes to hold a term that stands in one row, beside the row (413 bytes, by tracemalloc):
@@ -283,8 +287,8 @@ def _with_written(index: OwnerIndex, source: IndexSource, stamp: Stamp) -> Owner
     changed = source.changed_items(index.stamp.revision, index.stamp.next_item)
     if changed:
         index = _with_changes(index, changed)
-    if stamp.next_item > index.stamp.next_item:
-        index = _with_new(index, source)
+    for first in range(index.stamp.next_item, stamp.next_item, _AT_ONCE):
+        index = _with_new(index, source, first, stamp.next_item)
     index = replace(index, hides=_hides(index, source.summaries()))
     return replace(index, now=Validity(index.items, index.passages))
 
@@ -311,10 +315,13 @@ def _with_changes(index: OwnerIndex, rows: Sequence[Row]) -> OwnerIndex:
     return replace(index, items=replace(index.items, **changes))
 
 
-def _with_new(index: OwnerIndex, source: IndexSource) -> OwnerIndex:
-    items = _item_columns(index.lineage, source.new_items(index.stamp.next_item))
+def _with_new(index: OwnerIndex, source: IndexSource, first: int, to_come: int) -> OwnerIndex:
+    """Return the index with the next `_AT_ONCE` items, and room for those up to another."""
+    end = min(first + _AT_ONCE, to_come)
+    share = (to_come - end) / (end - first)
+    items = _item_columns(index.lineage, source.new_items(first, end))
     before = len(index.items.number.view)
-    found = source.new_passages(index.stamp.next_item)
+    found = source.new_passages(first, end)
     passages = _passage_columns(found, items["number"], before)
     vectors = _vector_columns(found, passages["item"], source)
     counts = _counts(passages["item"] - before, len(items["number"]))
@@ -328,23 +335,30 @@ def _with_new(index: OwnerIndex, source: IndexSource) -> OwnerIndex:
     items["first_vector"], items["vectors"] = _ranges(counts, len(index.vectors.item.view))
     return replace(
         index,
-        items=_appended(index.items, items),
-        passages=_appended(index.passages, passages),
-        vectors=_with_vectors(index.vectors, vectors),
+        items=_appended(index.items, items, share),
+        passages=_appended(index.passages, passages, share),
+        vectors=_with_vectors(index.vectors, vectors, share),
         order=_with_order(index.order, items, before),
     )
 
 
-def _appended(columns: Any, rows: dict[str, NDArray[Any]]) -> Any:
-    return replace(columns, **{n: getattr(columns, n).extended(r) for n, r in rows.items()})
+def _appended(columns: Any, rows: dict[str, NDArray[Any]], share: float) -> Any:
+    """Return columns with more rows; so many times as many are still to come."""
+    longer = {
+        name: getattr(columns, name).extended(more, to_come=round(share * len(more)))
+        for name, more in rows.items()
+    }
+    return replace(columns, **longer)
 
 
-def _with_vectors(vectors: VectorColumns, rows: dict[str, NDArray[Any]]) -> VectorColumns:
+def _with_vectors(
+    vectors: VectorColumns, rows: dict[str, NDArray[Any]], share: float
+) -> VectorColumns:
     if not rows:
         return vectors
     if vectors.dimension == 0:
         vectors = empty_vectors(rows["values"].shape[1])
-    extended_columns: VectorColumns = _appended(vectors, rows)
+    extended_columns: VectorColumns = _appended(vectors, rows, share)
     return extended_columns
 
 

@@ -69,10 +69,11 @@ class Tables:
         self._owner = owner
         self._vector = vector
 
-    def new_items(self, first: int) -> list[Row]:
+    def new_items(self, first: int, end: int) -> list[Row]:
         """See `IndexSource`."""
         return self._connection.rows(
-            f"{_ITEMS} WHERE owner_id = ? AND item >= ? ORDER BY item", (self._owner, first)
+            f"{_ITEMS} WHERE owner_id = ? AND item >= ? AND item < ? ORDER BY item",
+            (self._owner, first, end),
         )
 
     def changed_items(self, revision: int, before: int) -> list[Row]:
@@ -87,12 +88,12 @@ class Tables:
         """See `IndexSource`."""
         return self._connection.rows(_USES, (self._owner, revision))
 
-    def new_passages(self, first: int) -> list[Row]:
+    def new_passages(self, first: int, end: int) -> list[Row]:
         """See `IndexSource`."""
         return self._connection.rows(
             f"SELECT item, part, start, stop, tokens, length, {self._vector} FROM passages"
-            " WHERE owner_id = ? AND item >= ? ORDER BY item, part",
-            (self._owner, first),
+            " WHERE owner_id = ? AND item >= ? AND item < ? ORDER BY item, part",
+            (self._owner, first, end),
         )
 
     def shown(self, stored: Sequence[bytes]) -> NDArray[np.int8]:

@@ -82,12 +82,12 @@ class StoredVectors(Tables):
         del query, most, items
         return None
 
-    def new_passages(self, first: int) -> list[Row]:
+    def new_passages(self, first: int, end: int) -> list[Row]:
         """See `IndexSource`: without vectors."""
         return self._connection.rows(
             "SELECT item, part, start, stop, tokens, length, NULL FROM passages"
-            " WHERE owner_id = ? AND item >= ? ORDER BY item, part",
-            (self._owner, first),
+            " WHERE owner_id = ? AND item >= ? AND item < ? ORDER BY item, part",
+            (self._owner, first, end),
         )
 
     def dimension(self) -> int:
