@@ -281,9 +281,10 @@ class Settings:
     busy_timeout_s: float = scalar(
         10.0, "how long to wait, in seconds, while another process writes", low=0.0, high=3600.0
     )
-    # The vectors of about 500,000 memories, bits and int8 (432 bytes each).
+    # With a million memories of a thousand owners a process stays below 400 MB: an owner's index
+    # takes about 1 KB a memory, and what is not asked for long is let go.
     index_cache_mb: int = scalar(
-        256, "how much memory, in MB, the search structures may take", low=1, high=1_000_000
+        192, "how much memory, in MB, the search structures may take", low=1, high=1_000_000
     )
     rag_threshold: float = scalar(
         0.5, "the similarity under which nothing is recalled", low=0.0, high=1.0, **_COMPANION

@@ -69,7 +69,7 @@ class PostgresStore(BackingUp, SqlStore):
         statement_timeout_s: float = 60.0,
         connections: int = 8,
         making: Making | None = None,
-        index_cache_bytes: int = 256 * _MEBIBYTE,
+        index_cache_bytes: int = 192 * _MEBIBYTE,
         vectors_in_memory: int = VECTORS_IN_MEMORY,
     ) -> PostgresStore:
         """Open a database, making the tables in it where there are none.

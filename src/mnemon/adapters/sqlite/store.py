@@ -47,7 +47,7 @@ class SqliteStore(FileChecking, BackingUp, SqlStore):
         cipher: Ciphers,
         analyser: int = 1,
         busy_timeout_s: float = 5.0,
-        index_cache_bytes: int = 256 * _MEBIBYTE,
+        index_cache_bytes: int = 192 * _MEBIBYTE,
         **more: Any,
     ) -> Self:
         """Open a file, making it and its folder where there is none.
