@@ -175,6 +175,37 @@ def _postings(terms: Sequence[Mapping[str, int]]) -> dict[str, tuple[Integers, F
     }
 
 
+def part(of: Columns, rows: Integers) -> Columns:
+    """Return these messages, ascending, as if there were no others.
+
+    A passage keeps the words of the message before it, as a whole session does.
+    """
+    place = np.full(len(of.ids), -1)
+    place[rows] = np.arange(len(rows))
+    kept = place[of.message] >= 0
+    slot = np.cumsum(kept) - 1
+    postings = {
+        term: (slot[slots[there]], often[there])
+        for term, (slots, often) in of.postings.items()
+        if (there := kept[slots]).any()
+    }
+    return Columns(
+        ids=[of.ids[row] for row in rows],
+        participants=of.participants,
+        session=of.session[rows],
+        sequence=of.sequence[rows],
+        speaker=of.speaker[rows],
+        role=[of.role[row] for row in rows],
+        at=of.at[rows],
+        traits=of.traits[rows],
+        words=of.words[rows],
+        message=place[of.message[kept]],
+        vectors=of.vectors[kept],
+        lengths=of.lengths[kept],
+        postings=postings,
+    )
+
+
 def candidates(
     of: Columns, query: Query, vector: NDArray[np.float32], pool: int, asked_at: datetime
 ) -> tuple[Integers, Candidates]:

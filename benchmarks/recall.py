@@ -4,6 +4,8 @@
     make bench-recall ARGS="… --ablation"   # what each part of the standard ranking brings
     make bench-recall ARGS="… --fit"        # write the weights anew
     make bench-recall ARGS="… --context"    # what a prompt of so many tokens holds
+    make bench-recall ARGS="… --nothing"    # how well it is told that nothing is relevant
+    make bench-recall ARGS="… --nothing --fit"  # write the weights of that anew
 
 No data set comes with Mnemon: name files, or set MNEMON_LOCOMO, MNEMON_BEAM, MNEMON_JSONL. All but
 `--context` takes the policies as they are, without a store; `mnemon eval` measures the whole
@@ -24,6 +26,8 @@ from pathlib import Path
 
 import numpy as np
 from conversing import CachedEmbedder
+from nothing import Memories, calibration, harm, tables, weights
+from nothing import written as written_relevance
 from packing import contexts
 from ranked import PARTS, DataSet, Searched, Training, system_of, written
 from rich.console import Console
@@ -38,7 +42,7 @@ from mnemon.evals.datasets import read_beam, read_jsonl, read_locomo
 from mnemon.evals.metrics import Interval, bootstrap
 from mnemon.evals.report import Report, rendered
 from mnemon.evals.runner import Outcome, System, figures, run
-from mnemon.policies.ranking import fitted
+from mnemon.policies.ranking import fitted, relevance_fitted
 from mnemon.policies.ranking.companion import RelevanceRanking
 from mnemon.policies.ranking.facts import HybridRanking
 from mnemon.policies.ranking.standard import StandardRanking
@@ -136,6 +140,19 @@ def packed(data: DataSet, embedder: CachedEmbedder) -> Table:
     return table
 
 
+def told_nothing(
+    data: Sequence[DataSet], embedder: CachedEmbedder, console: Console, *, fits: str
+) -> None:
+    """Show how well it is told that nothing is relevant; or write the weights, `fits` says when."""
+    found = Memories(data, embedder, WordPieceCounter()).cases()
+    if fits:
+        made = written_relevance(weights(found), embedder.name, fits)
+        Path(str(relevance_fitted.__file__)).write_text(made)
+        console.print(f"Written: {relevance_fitted.__file__}")
+    else:
+        console.print(*tables(found), calibration(found), harm(found), machine(), sep="\n")
+
+
 def machine() -> str:
     """Return what was measured with, and when."""
     return (
@@ -158,6 +175,7 @@ def parser() -> argparse.ArgumentParser:
     reading.add_argument("--cache", type=Path, metavar="FOLDER", help="keep vectors here")
     reading.add_argument("--ablation", action="store_true", help="what each part brings")
     reading.add_argument("--context", action="store_true", help="what prompts hold")
+    reading.add_argument("--nothing", action="store_true", help="how well nothing is told")
     reading.add_argument("--fit", action="store_true", help="write the weights")
     return reading
 
@@ -179,11 +197,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.context:
         console.print(*(packed(each, embedder) for each in data), machine(), sep="\n")
         return 0
+    names = " and ".join(Path(path).name for path in files.values())
+    told = f"{datetime.now(UTC):%Y-%m-%d}, on {names}"
+    if options.nothing:
+        told_nothing(data, embedder, console, fits=told if options.fit else "")
+        return 0
     searched = Searched(embedder, WordPieceCounter())
     training = Training.of(data, searched)
     if options.fit:
-        names = " and ".join(Path(path).name for path in files.values())
-        told = f"{datetime.now(UTC):%Y-%m-%d}, on {names}"
         Path(str(fitted.__file__)).write_text(written(training.weights(), told))
         console.print(f"Written: {fitted.__file__}")
     elif options.ablation:

@@ -162,12 +162,19 @@ class RecallResult:
         total_tokens: What they cost in a prompt.
         token_budget: What they might have cost.
         trace: How the answer came about, where asked for.
+        relevance: How likely it is that something in memory answers the query, 0..1, even odds
+            assumed to begin with; None where that is not known for the profile, the embedder or
+            the mode, or a reranker was asked.
+        nothing_relevant: Whether that is so unlikely that it is better to say that there is no
+            answer; False where it is not known. Nothing is left out of the results for it.
     """
 
     memories: tuple[Recalled, ...]
     total_tokens: int
     token_budget: int
     trace: Trace | None = None
+    relevance: float | None = None
+    nothing_relevant: bool = False
 
     @property
     def budget_used(self) -> float:

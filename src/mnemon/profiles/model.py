@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mnemon.policies.learning import Learning
     from mnemon.policies.merging import Arbiter, Merging
     from mnemon.policies.ranking.model import Ranking, Reranking
+    from mnemon.policies.ranking.relevance import Relevance
     from mnemon.policies.rendering.model import Rendering
 
 
@@ -64,6 +65,8 @@ class Profile:
         folds: Whether of results that say the same only one is returned, and memories near to
             each other are linked.
         reranking: What a reranker's word counts for, where there is one; None: it is not asked.
+        relevance: How likely it is that what was found answers the question, by the embedder's
+            name; with another one that is not told.
         finds_keys: Whether keyword search finds memories by the words of their keys too.
         compares_text: Whether a keyword search that finds nothing looks for the words as parts
             of keys and contents.
@@ -102,6 +105,7 @@ class Profile:
     limit: int | None = None
     folds: bool = False
     reranking: Reranking | None = None
+    relevance: Mapping[str, Relevance] = field(default_factory=lambda: MappingProxyType({}))
     finds_keys: bool = False
     compares_text: bool = False
     decay_every_hours: float = 24.0

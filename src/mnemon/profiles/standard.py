@@ -13,6 +13,7 @@ from mnemon.policies.forgetting import Ebbinghaus, Fading
 from mnemon.policies.judging import CueJudging
 from mnemon.policies.learning import SentencesLearned
 from mnemon.policies.merging import SameWords
+from mnemon.policies.ranking.relevance_fitted import FITTED as RELEVANCE
 from mnemon.policies.ranking.standard import StandardRanking
 from mnemon.policies.rendering.standard import SectionedRendering
 from mnemon.policies.triggers import LONG_CASCADE
@@ -74,6 +75,7 @@ def standard(
         merging=SameWords(),
         arbiter=GrammarArbiter(),
         ranking=StandardRanking(),
+        relevance=RELEVANCE,
         forgetting=Ebbinghaus(decay_factor, fadings),
         rendering=SectionedRendering(HEADINGS),
         episodes=True,

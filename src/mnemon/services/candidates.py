@@ -10,7 +10,7 @@ import numpy as np
 from mnemon.domain.memories import EPISODE
 from mnemon.domain.messages import Role
 from mnemon.policies.forgetting import freshness
-from mnemon.policies.ranking.bm25 import bm25
+from mnemon.policies.ranking.bm25 import bm25, rarity
 from mnemon.policies.ranking.first import foremost, share
 from mnemon.policies.ranking.model import Candidates
 from mnemon.policies.ranking.selection import best, distinct, highest, log_mean_exp
@@ -97,6 +97,8 @@ class Found:
         exact: Which say exactly the query; they are taken first.
         place: Where each comes among those that need no search; −1: it was searched for.
         keywords: All keyword scores.
+        attainable: What a passage of mean length would score that held each keyword once; 0
+            where none was looked for.
         nearest_part: The passage of each that is nearest to the query; −1 without a vector.
         as_of: The instant that was asked about; None: now.
     """
@@ -107,6 +109,7 @@ class Found:
     exact: NDArray[np.bool_]
     place: Integers
     keywords: Keywords
+    attainable: float
     nearest_part: Integers
     as_of: datetime | None
 
@@ -138,7 +141,8 @@ def search(
     others = same if scope is request.scope else _same_content(snapshot, request, scope)
     numbers = distinct(np.concatenate([near, worded, of_then, held.items, others, first]))
     around = postings if query.looks_around else None
-    ranks = _Ranks(same, first, keywords, held, around)
+    attainable = 0.0 if postings is None else float(rarity(postings).sum())
+    ranks = _Ranks(same, first, keywords, attainable, held, around)
     return _found(snapshot, profile, numbers, ranks, vector, scope)
 
 
@@ -160,12 +164,13 @@ class _Held:
 class _Ranks:
     """What was found but by vector: what says the query, what comes first, and by words.
 
-    `around` is where the words stand, if the ranking looks around.
+    `attainable` is as in `Found`; `around` is where the words stand, if the ranking looks around.
     """
 
     same: Integers
     first: Integers
     keywords: Keywords
+    attainable: float
     held: _Held
     around: Postings | None
 
@@ -265,7 +270,17 @@ def _found(
     )
     exact = np.isin(numbers, ranks.same)
     place = _places(numbers, ranks.first)
-    return Found(numbers, items, candidates, exact, place, keywords, nearness.part, scope.as_of)
+    return Found(
+        numbers=numbers,
+        items=items,
+        candidates=candidates,
+        exact=exact,
+        place=place,
+        keywords=keywords,
+        attainable=ranks.attainable,
+        nearest_part=nearness.part,
+        as_of=scope.as_of,
+    )
 
 
 def _places(numbers: Integers, first: Integers) -> Integers:

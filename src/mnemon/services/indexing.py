@@ -112,6 +112,11 @@ class Indexer:
         self._lock = threading.Lock()
         self._recent = _Recent()
 
+    @property
+    def model(self) -> str:
+        """The embedder's name."""
+        return self._embedder.name
+
     def probe(self) -> None:
         """Embed a word, kept nowhere, and see that the store's vectors are of the same model.
 

@@ -13,6 +13,7 @@ from mnemon.domain.recall import Dropped, RecallResult, Scope, Trace
 from mnemon.errors import InvalidInput
 from mnemon.policies import arguments
 from mnemon.policies.ranking.first import put_first
+from mnemon.policies.ranking.relevance import RELEVANT_FROM, signs_of
 from mnemon.services.candidates import Found, search
 from mnemon.services.choosing import choose
 from mnemon.services.reranking import Reader, Reading, texts_to_read
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from mnemon.domain.messages import Participant
     from mnemon.domain.recall import Mode
     from mnemon.policies.ranking.model import Query, Scores
+    from mnemon.policies.ranking.relevance import Relevance
     from mnemon.ports.reranker import Reranker
     from mnemon.ports.store import Snapshot
     from mnemon.profiles.model import Profile
@@ -173,8 +175,9 @@ class Recalling:
         watch.lap("prepare")
         vector = None if request.mode == "keyword" else self._indexer.query(query.dense_text)
         watch.lap("embed")
-        asked = _Asked(owner_id, query, vector, request, watch)
-        found, choice = self._found(asked)
+        relevance = request.profile.relevance.get(self._indexer.model)
+        asked = _Asked(owner_id, query, vector, request, relevance, watch)
+        found, choice, likelihood = self._found(asked)
         chosen = choice.chosen
         if touch and request.scope.as_of is None:
             self._touches.add(owner_id, [one.id for one in chosen if one.kind != EPISODE])
@@ -183,17 +186,19 @@ class Recalling:
             total_tokens=sum(one.tokens for one in chosen),
             token_budget=request.token_budget,
             trace=_trace(query, found, choice.dropped, watch) if request.trace else None,
+            relevance=likelihood,
+            nothing_relevant=likelihood is not None and likelihood < RELEVANT_FROM,
         )
 
-    def _found(self, asked: _Asked) -> tuple[Found, Choice]:
-        """Search, score and choose."""
+    def _found(self, asked: _Asked) -> tuple[Found, Choice, float | None]:
+        """Search, score and choose; and tell how likely it is that something found is relevant."""
         reranking = asked.request.profile.reranking
         if self._reader is not None and reranking is not None:
             reading = Reading(self._reader, reranking, asked.request.text)
-            return self._reranked(asked, reading, _ROUNDS)
+            return (*self._reranked(asked, reading, _ROUNDS), None)
         with self._access.store.read(asked.owner_id) as snapshot:
             found, scores = asked.scored(snapshot)
-            return found, asked.choice(snapshot, found, scores)
+            return found, asked.choice(snapshot, found, scores), asked.likelihood(found, scores)
 
     def _reranked(self, asked: _Asked, reading: Reading, rounds: int) -> tuple[Found, Choice]:
         """Search, and search again once the reranker has answered, with no snapshot open.
@@ -221,6 +226,7 @@ class _Asked:
     query: Query
     vector: NDArray[np.int8] | None
     request: Request
+    relevance: Relevance | None
     watch: _Watch
 
     def scored(self, snapshot: Snapshot) -> tuple[Found, Scores]:
@@ -240,6 +246,16 @@ class _Asked:
             choice = choose(snapshot, found, scores, self.request)
         self.watch.lap("load")
         return choice
+
+    def likelihood(self, found: Found, scores: Scores) -> float | None:
+        """Return how likely it is that something found is relevant; None: that is not known.
+
+        It takes both searches to know.
+        """
+        if self.relevance is None or self.vector is None or not found.attainable:
+            return None
+        signs = signs_of(self.query, found.candidates, scores, found.attainable)
+        return self.relevance.likelihood(signs)
 
 
 class _Watch:

@@ -67,9 +67,18 @@ class Found(Struct, kw_only=True):
 
 
 class Recollection(Struct, kw_only=True):
-    """What `memory_recall` has found, best first."""
+    """What `memory_recall` has found, best first.
+
+    Attributes:
+        relevance: How likely it is that something in memory answers the query, 0..1; null where
+            that is not known.
+        nothing_relevant: Whether that is so unlikely that it is better to say that there is no
+            answer.
+    """
 
     memories: list[Found]
+    relevance: float | None = None
+    nothing_relevant: bool = False
 
 
 class Forgotten(Struct, kw_only=True):

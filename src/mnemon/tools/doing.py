@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 NOTHING = "Nothing is remembered about that."
+UNLIKELY = "Nothing of this seems to answer the query; it is what came nearest."
 
 _WITHHELD = (
     " It reads like an instruction to a model: it is not recalled until somebody reviews it."
@@ -64,7 +65,11 @@ def recall(memory: OwnerMemory, wanted: asked.RecallMemories) -> tuple[str, answ
     )
     memories = [telling.found(each) for each in result.memories]
     text = telling.framed([telling.line(each) for each in memories]) if memories else NOTHING
-    return text, answered.Recollection(memories=memories)
+    if memories and result.nothing_relevant:
+        text = f"{UNLIKELY}\n{text}"
+    return text, answered.Recollection(
+        memories=memories, relevance=result.relevance, nothing_relevant=result.nothing_relevant
+    )
 
 
 def forget(memory: OwnerMemory, wanted: asked.ForgetMemory) -> tuple[str, answered.Forgotten]:

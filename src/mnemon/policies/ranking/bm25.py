@@ -32,10 +32,9 @@ def bm25(postings: PostingColumns, *, k1: float = K1, b: float = B) -> NDArray[n
 def term_scores(postings: PostingColumns, *, k1: float = K1, b: float = B) -> NDArray[np.float64]:
     """Return what each term adds to the score of a passage that holds it, shape (n,).
 
-    idf is ln(1 + (N − n + ½)/(n + ½)), never negative, of the owner's own passages.
+    See `rarity` for its idf.
     """
-    found = postings.document_frequency.astype(np.float64)
-    idf = np.log1p((postings.total - found + 0.5) / (found + 0.5))
+    idf = rarity(postings)
     mean = postings.mean_length or 1.0
     norm = k1 * (1.0 - b + b * postings.lengths / mean)
     frequency = postings.frequency
@@ -43,6 +42,17 @@ def term_scores(postings: PostingColumns, *, k1: float = K1, b: float = B) -> ND
         idf[postings.term] * frequency * (k1 + 1.0) / (frequency + norm[postings.slot])
     )
     return weight
+
+
+def rarity(postings: PostingColumns) -> NDArray[np.float64]:
+    """Return the idf of each term, above 0, shape (terms,).
+
+    ln(1 + (N − n + ½)/(n + ½)), of the owner's own passages. As much as it adds to the score of a
+    passage of mean length that holds it once.
+    """
+    found = postings.document_frequency.astype(np.float64)
+    idf: NDArray[np.float64] = np.log1p((postings.total - found + 0.5) / (found + 0.5))
+    return idf
 
 
 def saturated(scores: NDArray[np.float64], half_at: float = HALF_AT) -> NDArray[np.float64]:

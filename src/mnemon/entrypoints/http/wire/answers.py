@@ -235,6 +235,15 @@ class RecallOut(Sent):
     total_tokens: int
     token_budget: int
     budget_used: float
+    relevance: float | None = Field(
+        None,
+        description="How likely it is that something in memory answers the query, 0..1; null "
+        "where that is not known.",
+    )
+    nothing_relevant: bool = Field(
+        description="Whether that is so unlikely that it is better to say that there is no "
+        "answer. Nothing is left out of the results for it."
+    )
     trace: TraceOut | None = Field(None, description="Where asked for.")
 
 

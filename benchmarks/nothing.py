@@ -1,0 +1,345 @@
+"""How well it is told that nothing in memory answers a question.
+
+Every question is asked of memories that have its answer, and of memories that have not: all of a
+conversation or one session of it, its own or another one, of the same data set or of an unlike one.
+The labelled facts of `mnemon.evals.thresholds` make short memories of single sentences besides.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+import numpy as np
+from conversing import Columns, candidates, columns, part
+from numpy.typing import NDArray
+from ranked import DataSet
+from rich.table import Table
+
+from mnemon.domain.messages import Message, Role
+from mnemon.evals.conversations import Conversation, Dialogue, Question
+from mnemon.evals.metrics import bootstrap
+from mnemon.evals.relevance import Asked, auc, fitted
+from mnemon.evals.thresholds.cases import cases
+from mnemon.policies.ranking.bm25 import rarity
+from mnemon.policies.ranking.relevance import RELEVANT_FROM, Relevance, signs_of
+from mnemon.policies.ranking.standard import StandardRanking
+from mnemon.ports.embedder import Embedder
+from mnemon.ports.tokens import TokenCounter
+
+ANSWERED, ELSEWHERE, UNLIKE = "answered", "of another memory", "of another data set"
+UNSAID, SWAPPED, ABSTAINED = "on the subject, not said", "said by another person", "no answer"
+TAUGHT = (ANSWERED, ELSEWHERE, UNLIKE, SWAPPED)
+"""What is learned from; the others only show what is not told."""
+
+WHOLE, SESSION = "whole", "one session"
+THRESHOLDS = (0.05, 0.1, RELEVANT_FROM, 0.2, 0.3, 0.5)
+FACTS = "facts"
+FACTS_HELD = (10, 30, 100)
+_DRAWS = 3
+_FOLDS = 5
+_TOP = 10
+_SEED = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A question asked of a memory.
+
+    Attributes:
+        asked: What was found.
+        kind: Whether the memory has its answer, or what else it has.
+        size: How much of a conversation, or how many facts, the memory holds.
+        groups: Whose question, and whose memory: neither is learned from when it is judged.
+        is_found: Whether the first ten results have some of the evidence.
+    """
+
+    asked: Asked
+    kind: str
+    size: str
+    groups: frozenset[str]
+    is_found: bool = False
+
+
+class Memories:
+    """What is asked, and of what."""
+
+    def __init__(self, data: Sequence[DataSet], embedder: Embedder, counter: TokenCounter) -> None:
+        """Index all conversations."""
+        self._embedder = embedder
+        self._counter = counter
+        self._random = random.Random(_SEED)  # noqa: S311 - which questions are asked of whom
+        self._sets = {one.owner: each.name for each in data for one in each.conversations}
+        self._conversations = {one.owner: one for each in data for one in each.conversations}
+        self._columns = {
+            owner: columns(one, embedder, counter) for owner, one in self._conversations.items()
+        }
+
+    def cases(self) -> list[Case]:
+        """Return all questions with what was found for them."""
+        wanted = [each for owner in self._conversations for each in self._wanted(owner)]
+        wanted += self._facts()
+        by_memory: dict[str, list[_Wanted]] = {}
+        for each in wanted:
+            by_memory.setdefault(each.memory, []).append(each)
+        return [case for each in by_memory.values() for case in self._found(each)]
+
+    def _wanted(self, owner: str) -> Iterator[_Wanted]:
+        """Yield what is asked with the questions of a conversation."""
+        own, name = self._conversations[owner], self._sets[owner]
+        for question in own.questions:
+            made = _Wanted(question, name, owner, owner, _kind(question))
+            if made.kind != ANSWERED:
+                yield made
+                continue
+            within = self._columns[owner].session[self._evidence(owner, question)]
+            yield made
+            if len({*within.tolist()}) == 1:
+                yield replace(made, session=int(within[0]))
+            yield from self._without(made, {*within.tolist()})
+
+    def _without(self, made: _Wanted, within: set[int]) -> Iterator[_Wanted]:
+        """Yield a question, asked of what has no answer to it."""
+        rest = sorted({*self._columns[made.memory].session.tolist()} - within)
+        if rest:
+            yield replace(made, kind=UNSAID, session=self._random.choice(rest))
+        for kind, same in ((ELSEWHERE, True), (UNLIKE, False)):
+            others = [
+                owner
+                for owner, name in self._sets.items()
+                if owner != made.owner and (name == made.data_set) is same
+            ]
+            if others:
+                other = replace(made, kind=kind, memory=self._random.choice(others))
+                sessions = self._columns[other.memory].session
+                yield other
+                yield replace(other, session=int(self._random.choice(sessions.tolist())))
+
+    def _evidence(self, owner: str, question: Question) -> NDArray[np.int64]:
+        return np.flatnonzero(np.isin(self._columns[owner].ids, question.evidence))
+
+    def _facts(self) -> Iterator[_Wanted]:
+        """Yield questions about facts, asked of memories that hold the fact, and that do not."""
+        known = cases()
+        facts = _told([one.fact for one in known])
+        self._columns[FACTS] = columns(facts, self._embedder, self._counter)
+        at = datetime(2026, 1, 1, tzinfo=UTC)
+        for held in FACTS_HELD * _DRAWS:
+            order = self._random.sample(range(len(known)), len(known))
+            rows = tuple(sorted(order[:held]))
+            for place in order[: 2 * held]:
+                fold = f"{FACTS}-{place % _FOLDS}"
+                kind = ANSWERED if place in rows else ELSEWHERE
+                ids = (str(place),) if place in rows else ()
+                one = Question(known[place].question, "", "", ids, at)
+                made = _Wanted(one, FACTS, fold, FACTS, kind, rows=rows)
+                yield made
+                if place in rows:
+                    other = replace(one, text=known[place].other_question, evidence=())
+                    yield replace(made, kind=UNSAID, question=other)
+
+    def _found(self, wanted: Sequence[_Wanted]) -> Iterator[Case]:
+        """Yield what is found in one memory."""
+        ranking, whole = StandardRanking(), self._columns[wanted[0].memory]
+        people = whole.participants
+        queries = [
+            ranking.prepare(one.question.text, people, one.question.asked_at) for one in wanted
+        ]
+        vectors = self._embedder.embed([query.dense_text for query in queries], role="query")
+        held: dict[object, Columns] = {None: whole}
+        for one, query, vector in zip(wanted, queries, vectors, strict=True):
+            key = one.rows or one.session
+            if key not in held:
+                held[key] = part(whole, one.of(whole))
+            of, pool = held[key], ranking.pool(_TOP)
+            rows, found = candidates(of, query, vector, pool, one.question.asked_at)
+            scores = ranking.score(query, found)
+            attainable = float(rarity(of.found(query.terms)).sum())
+            signs = signs_of(query, found, scores, attainable)
+            first = [of.ids[row] for row in rows[np.argsort(-scores.total, kind="stable")[:_TOP]]]
+            asked = Asked(one.data_set, signs, one.kind == ANSWERED, one.kind == SWAPPED)
+            is_found = not {*first}.isdisjoint(one.question.evidence)
+            yield Case(asked, one.kind, one.size, frozenset({one.owner, one.memory}), is_found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A question that is to be asked.
+
+    Attributes:
+        question: The question.
+        data_set: Of which data set it is.
+        owner: Of which conversation.
+        memory: What it is asked of.
+        kind: See `Case`.
+        session: The only session that the memory has; None: it has all.
+        rows: The only messages that it has.
+    """
+
+    question: Question
+    data_set: str
+    owner: str
+    memory: str
+    kind: str
+    session: int | None = None
+    rows: tuple[int, ...] = ()
+
+    @property
+    def size(self) -> str:
+        """How much the memory holds."""
+        if self.rows:
+            return f"{len(self.rows)} facts"
+        return WHOLE if self.session is None else SESSION
+
+    def of(self, whole: Columns) -> NDArray[np.int64]:
+        """Return what the memory has of all messages."""
+        if self.rows:
+            return np.array(self.rows)
+        return np.flatnonzero(whole.session == self.session)
+
+
+def _kind(question: Question) -> str:
+    if question.category == "adversarial":  # LoCoMo's, each with the evidence of the other person
+        return SWAPPED
+    return ANSWERED if question.evidence else ABSTAINED
+
+
+def _told(facts: Sequence[str]) -> Conversation:
+    """Return facts as they are remembered: each by itself."""
+    at = datetime(2025, 1, 1, tzinfo=UTC)
+    sessions = tuple(
+        Dialogue(str(i), (Message(None, fact, role=Role.USER, at=at, external_id=str(i)),))
+        for i, fact in enumerate(facts)
+    )
+    return Conversation(FACTS, FACTS, sessions, ())
+
+
+# --- judging ------------------------------------------------------------------------------------
+
+
+def weights(found: Sequence[Case], *, but: frozenset[str] = frozenset()) -> Relevance:
+    """Return the weights fitted on all questions but those of these conversations."""
+    left_out = but - {FACTS}  # facts are left out by their fold
+    return fitted(
+        [one.asked for one in found if one.kind in TAUGHT and left_out.isdisjoint(one.groups)]
+    )
+
+
+def validated(found: Sequence[Case]) -> list[float]:
+    """Return the relevance of each, by what was fitted without its question and its memory."""
+    made: dict[frozenset[str], Relevance] = {}
+    for groups in {one.groups for one in found}:
+        made[groups] = weights(found, but=groups)
+    return [made[one.groups].likelihood(one.asked.signs) for one in found]
+
+
+def tables(found: Sequence[Case]) -> Iterator[Table]:
+    """Yield for each data set how well the kinds of questions are told apart."""
+    told = validated(found)
+    for data_set in dict.fromkeys(one.asked.data_set for one in found):
+        rows: dict[tuple[str, str], list[tuple[float, Case]]] = {}
+        for value, one in zip(told, found, strict=True):
+            if one.asked.data_set == data_set:
+                rows.setdefault((one.size, one.kind), []).append((value, one))
+        yield _table(data_set, rows)
+
+
+def _table(
+    data_set: str, rows: Mapping[tuple[str, str], Sequence[tuple[float, Case]]]
+) -> Table:
+    table = Table(title=f"{data_set}: said to have nothing relevant, percent, cross-validated")
+    for heading in ("memory", "question", "n", "AUC", *(f"< {each}" for each in THRESHOLDS)):
+        table.add_column(heading, justify="left" if heading in {"memory", "question"} else "right")
+    table.add_column("precision")
+    for (size, kind), cases_ in sorted(rows.items()):
+        values = [value for value, _ in cases_]
+        answered = [value for value, _ in rows.get((size, ANSWERED), ())]
+        cells = [size, kind, f"{len(values)}", "" if kind == ANSWERED else _auc(answered, values)]
+        cells += [f"{100 * np.mean(np.array(values) < each):.1f}" for each in THRESHOLDS]
+        table.add_row(*cells, "" if kind == ANSWERED else _precision(answered, values))
+    return table
+
+
+def _auc(answered: Sequence[float], others: Sequence[float]) -> str:
+    return f"{100 * auc(answered, others):.1f}" if answered and others else ""
+
+
+def _precision(answered: Sequence[float], others: Sequence[float]) -> str:
+    """Return how often it is right that nothing is relevant, of as many of both sorts."""
+    wrong = float(np.mean(np.array(answered) < RELEVANT_FROM)) if answered else 0.0
+    right = float(np.mean(np.array(others) < RELEVANT_FROM))
+    return f"{100 * right / (right + wrong):.1f}" if right + wrong else ""
+
+
+def harm(found: Sequence[Case]) -> str:
+    """Return how many answers it costs, with intervals."""
+    told = validated(found)
+    lines = []
+    for data_set in dict.fromkeys(one.asked.data_set for one in found):
+        wrong = [
+            (value < RELEVANT_FROM, one.is_found)
+            for value, one in zip(told, found, strict=True)
+            if one.asked.data_set == data_set and one.kind == ANSWERED
+        ]
+        every = bootstrap([float(is_wrong) for is_wrong, _ in wrong], np.random.default_rng(_SEED))
+        lost = np.mean([is_wrong and is_found for is_wrong, is_found in wrong])
+        lines.append(
+            f"{data_set}: of answered questions {100 * every.mean:.1f} % "
+            f"({100 * every.low:.1f} to {100 * every.high:.1f}) are said to have no answer, "
+            f"{100 * lost:.1f} % although it stands among the first {_TOP}"
+        )
+    return "\n".join(lines)
+
+
+def calibration(found: Sequence[Case]) -> Table:
+    """Return how often a question is answered, by what was told, both sorts counting alike."""
+    told = np.array(validated(found))
+    sides: dict[tuple[str, bool], int] = {}
+    for one in found:
+        side = one.asked.data_set, one.asked.is_answered
+        sides[side] = sides.get(side, 0) + (one.kind in TAUGHT and one.kind != SWAPPED)
+    share = np.array(
+        [
+            (one.kind in TAUGHT and one.kind != SWAPPED)
+            / max(sides[one.asked.data_set, one.asked.is_answered], 1)
+            for one in found
+        ]
+    )
+    answered = np.array([one.asked.is_answered for one in found])
+    table = Table(title="told, and so, percent")
+    for heading in ("between", "told", "answered"):
+        table.add_column(heading, justify="right")
+    for low in range(0, 100, 10):
+        within = share * ((told * 100 >= low) & (told * 100 < low + 10))
+        if within.sum() > 0:
+            mean, so = float(within @ told / within.sum()), float(within @ answered / within.sum())
+            table.add_row(f"{low}-{low + 10}", f"{100 * mean:.0f}", f"{100 * so:.0f}")
+    return table
+
+
+def written(relevance: Relevance, embedder: str, told: str) -> str:
+    """Return the module of the weights, with what they were fitted on."""
+    names = ("constant", "nearness", "words", "said", "ahead")
+    values = "".join(f"            {name}={getattr(relevance, name):.2f},\n" for name in names)
+    return _MODULE.format(told=told, embedder=embedder, values=values)
+
+
+_MODULE = '''"""The weights of relevance, as fitted by `make bench-recall ARGS="--nothing --fit"`.
+
+Do not edit. {told}.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from mnemon.policies.ranking.relevance import Relevance
+
+FITTED: Mapping[str, Relevance] = MappingProxyType(
+    {{
+        "{embedder}": Relevance(
+{values}        ),
+    }}
+)
+'''

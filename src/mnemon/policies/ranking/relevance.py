@@ -1,0 +1,124 @@
+"""How likely it is that anything found answers the question: a report, never a filter.
+
+A search finds something in any memory. Whether that has anything to do with the question is told
+by two signs that compare between questions, as a ranking's total does not: how near the nearest
+passage is, and how many of the question's words, the rare ones above all, stand in one passage.
+Where a question names one of several people who have spoken, a third tells whether what was found
+was said by somebody else. The weights are fitted (`ranking.relevance_fitted`) for one embedder
+each: cosines of another one lie elsewhere. See docs/decisions/0051-nothing-relevant.md for what
+that is worth, and what it does not see.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mnemon.policies.ranking.query import cues_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from mnemon.policies.ranking.model import Candidates, Query, Scores
+
+
+RELEVANT_FROM = 0.15
+"""The likelihood under which nothing found counts as relevant. A guess between two evils, see the
+decision: of questions that are answered 4 in a hundred are then said not to be, of questions about
+something else 7 in ten are recognised."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """What tells whether anything found answers a question.
+
+    Attributes:
+        nearness: The cosine of the nearest passage, −1..1.
+        words: The best BM25 of a passage, 0 and up, where 1 is that of one of mean length that
+            holds each word of the question once. Words that stand nowhere weigh most.
+        ahead: How far the best that the one person named said stands before the best that
+            others said, in points of the ranking; None where not one person is named, or not
+            both have said something that was found.
+    """
+
+    nearness: float
+    words: float
+    ahead: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Relevance:
+    """Weights of the signs, for one embedder.
+
+    Two logistic functions, multiplied: that the subject is there at all, and that it is said by
+    whom the question asks about.
+
+    Attributes:
+        constant: Of the first.
+        nearness: What a nearness of 1 adds.
+        words: What all words of the question in one passage add.
+        said: The constant of the second.
+        ahead: What each point ahead adds.
+    """
+
+    constant: float
+    nearness: float
+    words: float
+    said: float
+    ahead: float
+
+    def likelihood(self, signs: Signs | None) -> float:
+        """Return how likely it is that something found answers the question, 0..1.
+
+        Even odds to begin with are assumed. None: nothing was found, 0.
+        """
+        if signs is None:
+            return 0.0
+        known = self.nearness * signs.nearness + self.words * signs.words
+        subject = _logistic(self.constant + known)
+        if signs.ahead is None:
+            return subject
+        return subject * _logistic(self.said + self.ahead * signs.ahead)
+
+
+def signs_of(query: Query, found: Candidates, scores: Scores, attainable: float) -> Signs | None:
+    """Return what tells whether anything found answers the question; None: nothing was found.
+
+    Args:
+        query: The question; it has words.
+        found: What was found.
+        scores: What each is worth by the standard ranking.
+        attainable: What a passage of mean length scores that holds each word once; above 0.
+    """
+    if not len(found.text):
+        return None
+    nearest = float(np.fmax.reduce(found.best_similarity))
+    return Signs(
+        nearness=0.0 if math.isnan(nearest) else nearest,
+        words=float(found.text.max()) / attainable,
+        ahead=_ahead(cues_of(query).only_named, found, scores),
+    )
+
+
+def _ahead(named: int | None, found: Candidates, scores: Scores) -> float | None:
+    """Return how far one speaker's best stands before the others', speakers not counted."""
+    if named is None:
+        return None
+    total = scores.total - scores.parts.get("by_named_speaker", 0.0)
+    theirs = found.speaker == named
+    others = ~theirs & (found.speaker >= 0)
+    if not theirs.any() or not others.any():
+        return None
+    return _best(total, theirs) - _best(total, others)
+
+
+def _best(total: NDArray[np.float64], rows: NDArray[np.bool_]) -> float:
+    return float(np.max(total, where=rows, initial=-np.inf))
+
+
+def _logistic(value: float) -> float:
+    """Return 1/(1 + e^−v), in a form that overflows nowhere."""
+    return 0.5 * (1.0 + math.tanh(0.5 * value))

@@ -1,0 +1,17 @@
+"""The weights of relevance, as fitted by `make bench-recall ARGS="--nothing --fit"`.
+
+Do not edit. 2026-11-22, on locomo-dev.json and beam-dev.json.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from mnemon.policies.ranking.relevance import Relevance
+
+FITTED: Mapping[str, Relevance] = MappingProxyType(
+    {
+        "all-MiniLM-L6-v2": Relevance(
+            constant=-8.5, nearness=14.7, words=4.5, said=-0.26, ahead=2.54
+        ),
+    }
+)
