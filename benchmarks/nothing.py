@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -23,8 +23,7 @@ from mnemon.evals.conversations import Conversation, Dialogue, Question
 from mnemon.evals.metrics import bootstrap
 from mnemon.evals.relevance import Asked, auc, fitted
 from mnemon.evals.thresholds.cases import cases
-from mnemon.policies.ranking.bm25 import rarity
-from mnemon.policies.ranking.relevance import RELEVANT_FROM, Relevance, signs_of
+from mnemon.policies.ranking.relevance import RELEVANT_FROM, Extent, Relevance, signs_of
 from mnemon.policies.ranking.standard import StandardRanking
 from mnemon.ports.embedder import Embedder
 from mnemon.ports.tokens import TokenCounter
@@ -35,7 +34,7 @@ TAUGHT = (ANSWERED, ELSEWHERE, UNLIKE, SWAPPED)
 """What is learned from; the others only show what is not told."""
 
 WHOLE, SESSION = "whole", "one session"
-THRESHOLDS = (0.05, 0.1, RELEVANT_FROM, 0.2, 0.3, 0.5)
+THRESHOLDS = (0.05, RELEVANT_FROM, 0.15, 0.2, 0.3, 0.5)
 FACTS = "facts"
 FACTS_HELD = (10, 30, 100)
 _DRAWS = 3
@@ -156,8 +155,7 @@ class Memories:
             of, pool = held[key], ranking.pool(_TOP)
             rows, found = candidates(of, query, vector, pool, one.question.asked_at)
             scores = ranking.score(query, found)
-            attainable = float(rarity(of.found(query.terms)).sum())
-            signs = signs_of(query, found, scores, attainable)
+            signs = signs_of(query, found, scores, Extent.of(of.found(query.terms)))
             first = [of.ids[row] for row in rows[np.argsort(-scores.total, kind="stable")[:_TOP]]]
             asked = Asked(one.data_set, signs, one.kind == ANSWERED, one.kind == SWAPPED)
             is_found = not {*first}.isdisjoint(one.question.evidence)
@@ -246,9 +244,7 @@ def tables(found: Sequence[Case]) -> Iterator[Table]:
         yield _table(data_set, rows)
 
 
-def _table(
-    data_set: str, rows: Mapping[tuple[str, str], Sequence[tuple[float, Case]]]
-) -> Table:
+def _table(data_set: str, rows: Mapping[tuple[str, str], Sequence[tuple[float, Case]]]) -> Table:
     table = Table(title=f"{data_set}: said to have nothing relevant, percent, cross-validated")
     for heading in ("memory", "question", "n", "AUC", *(f"< {each}" for each in THRESHOLDS)):
         table.add_column(heading, justify="left" if heading in {"memory", "question"} else "right")
@@ -321,7 +317,7 @@ def calibration(found: Sequence[Case]) -> Table:
 
 def written(relevance: Relevance, embedder: str, told: str) -> str:
     """Return the module of the weights, with what they were fitted on."""
-    names = ("constant", "nearness", "words", "said", "ahead")
+    names = [each.name for each in fields(Relevance)]
     values = "".join(f"            {name}={getattr(relevance, name):.2f},\n" for name in names)
     return _MODULE.format(told=told, embedder=embedder, values=values)
 

@@ -51,14 +51,14 @@ def fitted(asked: Sequence[Asked]) -> Relevance:
     """
     known = [one for one in asked if one.signs is not None]
     subject = [one for one in known if not one.is_swapped]
-    rows = [(one.signs.nearness, one.signs.words) for one in subject if one.signs]
-    constant, nearness, words = _logistic(rows, subject)
+    rows = [(one.nearness, one.words, one.extent) for each in subject if (one := each.signs)]
+    constant, nearness, words, extent = _logistic(rows, subject)
     named = [one for one in known if one.signs and one.signs.ahead is not None]
     spoken = [one for one in named if one.is_answered or one.is_swapped]
     said, ahead = _ALWAYS
     if any(one.is_swapped for one in spoken):
         said, ahead = _logistic([(one.signs.ahead or 0.0,) for one in spoken if one.signs], spoken)
-    return Relevance(constant, nearness, words, said, ahead)
+    return Relevance(constant, nearness, words, extent, said, ahead)
 
 
 _ALWAYS = 100.0, 0.0
@@ -69,7 +69,7 @@ def _logistic(rows: Sequence[Sequence[float]], asked: Sequence[Asked]) -> list[f
     """Return the constant and the weights of a logistic regression, by Newton's method."""
     signs = np.array(rows, dtype=np.float64)
     share = _shares(asked)
-    spread = signs.std(axis=0)
+    spread = np.where(np.ptp(signs, axis=0) > 0, signs.std(axis=0), 1.0)
     columns = np.column_stack([np.ones(len(signs)), signs / spread])
     answered = np.array([one.is_answered for one in asked], dtype=np.float64)
     penalty = np.diag([0.0, *[PENALTY] * signs.shape[1]])

@@ -10,9 +10,10 @@ import numpy as np
 from mnemon.domain.memories import EPISODE
 from mnemon.domain.messages import Role
 from mnemon.policies.forgetting import freshness
-from mnemon.policies.ranking.bm25 import bm25, rarity
+from mnemon.policies.ranking.bm25 import bm25
 from mnemon.policies.ranking.first import foremost, share
 from mnemon.policies.ranking.model import Candidates
+from mnemon.policies.ranking.relevance import Extent
 from mnemon.policies.ranking.selection import best, distinct, highest, log_mean_exp
 from mnemon.ports.store import PART_BITS
 from mnemon.services.dated import dated
@@ -97,8 +98,7 @@ class Found:
         exact: Which say exactly the query; they are taken first.
         place: Where each comes among those that need no search; −1: it was searched for.
         keywords: All keyword scores.
-        attainable: What a passage of mean length would score that held each keyword once; 0
-            where none was looked for.
+        extent: What was searched by keyword.
         nearest_part: The passage of each that is nearest to the query; −1 without a vector.
         as_of: The instant that was asked about; None: now.
     """
@@ -109,7 +109,7 @@ class Found:
     exact: NDArray[np.bool_]
     place: Integers
     keywords: Keywords
-    attainable: float
+    extent: Extent
     nearest_part: Integers
     as_of: datetime | None
 
@@ -141,8 +141,8 @@ def search(
     others = same if scope is request.scope else _same_content(snapshot, request, scope)
     numbers = distinct(np.concatenate([near, worded, of_then, held.items, others, first]))
     around = postings if query.looks_around else None
-    attainable = 0.0 if postings is None else float(rarity(postings).sum())
-    ranks = _Ranks(same, first, keywords, attainable, held, around)
+    extent = Extent() if postings is None else Extent.of(postings)
+    ranks = _Ranks(same, first, keywords, extent, held, around)
     return _found(snapshot, profile, numbers, ranks, vector, scope)
 
 
@@ -164,13 +164,13 @@ class _Held:
 class _Ranks:
     """What was found but by vector: what says the query, what comes first, and by words.
 
-    `attainable` is as in `Found`; `around` is where the words stand, if the ranking looks around.
+    `extent` is as in `Found`; `around` is where the words stand, if the ranking looks around.
     """
 
     same: Integers
     first: Integers
     keywords: Keywords
-    attainable: float
+    extent: Extent
     held: _Held
     around: Postings | None
 
@@ -277,7 +277,7 @@ def _found(
         exact=exact,
         place=place,
         keywords=keywords,
-        attainable=ranks.attainable,
+        extent=ranks.extent,
         nearest_part=nearness.part,
         as_of=scope.as_of,
     )

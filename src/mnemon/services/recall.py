@@ -252,9 +252,9 @@ class _Asked:
 
         It takes both searches to know.
         """
-        if self.relevance is None or self.vector is None or not found.attainable:
+        if self.relevance is None or self.vector is None or not found.extent.attainable:
             return None
-        signs = signs_of(self.query, found.candidates, scores, found.attainable)
+        signs = signs_of(self.query, found.candidates, scores, found.extent)
         return self.relevance.likelihood(signs)
 
 

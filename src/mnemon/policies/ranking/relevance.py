@@ -1,12 +1,12 @@
 """How likely it is that anything found answers the question: a report, never a filter.
 
 A search finds something in any memory. Whether that has anything to do with the question is told
-by two signs that compare between questions, as a ranking's total does not: how near the nearest
-passage is, and how many of the question's words, the rare ones above all, stand in one passage.
-Where a question names one of several people who have spoken, a third tells whether what was found
-was said by somebody else. The weights are fitted (`ranking.relevance_fitted`) for one embedder
-each: cosines of another one lie elsewhere. See docs/decisions/0051-nothing-relevant.md for what
-that is worth, and what it does not see.
+by signs that compare between questions, as a ranking's total does not: how near the nearest
+passage is, how many of the question's words stand in one passage, the rare ones above all, and
+among how many passages these are the best. Where a question names one of several people who have
+spoken, another sign tells whether what was found was said by somebody else. The weights are fitted
+(`ranking.relevance_fitted`) for one embedder each: cosines of another one lie elsewhere. See
+docs/decisions/0051-nothing-relevant.md for what that is worth, and for what it does not see.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mnemon.policies.ranking.bm25 import rarity
 from mnemon.policies.ranking.query import cues_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from mnemon.policies.ranking.model import Candidates, Query, Scores
+    from mnemon.policies.ranking.model import Candidates, PostingColumns, Query, Scores
 
 
-RELEVANT_FROM = 0.15
-"""The likelihood under which nothing found counts as relevant. A guess between two evils, see the
-decision: of questions that are answered 4 in a hundred are then said not to be, of questions about
-something else 7 in ten are recognised."""
+RELEVANT_FROM = 0.1
+"""The likelihood under which nothing found counts as relevant. Our choice: of questions that are
+answered, at most one in twenty may be said not to be, in whichever data set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,7 @@ class Signs:
         nearness: The cosine of the nearest passage, −1..1.
         words: The best BM25 of a passage, 0 and up, where 1 is that of one of mean length that
             holds each word of the question once. Words that stand nowhere weigh most.
+        passages: How many passages were searched, from 1.
         ahead: How far the best that the one person named said stands before the best that
             others said, in points of the ranking; None where not one person is named, or not
             both have said something that was found.
@@ -46,20 +47,27 @@ class Signs:
 
     nearness: float
     words: float
+    passages: int
     ahead: float | None = None
+
+    @property
+    def extent(self) -> float:
+        """√(2 ln n) for n passages: the best of n by chance stands so many deviations high."""
+        return math.sqrt(2.0 * math.log(self.passages))
 
 
 @dataclass(frozen=True, slots=True)
 class Relevance:
     """Weights of the signs, for one embedder.
 
-    Two logistic functions, multiplied: that the subject is there at all, and that it is said by
-    whom the question asks about.
+    Two logistic functions, of which the lower value counts: that the subject is there at all, and
+    that it is said by whom the question asks about.
 
     Attributes:
         constant: Of the first.
         nearness: What a nearness of 1 adds.
         words: What all words of the question in one passage add.
+        extent: What each unit of extent adds: less than 0, for the best of many is good by chance.
         said: The constant of the second.
         ahead: What each point ahead adds.
     """
@@ -67,6 +75,7 @@ class Relevance:
     constant: float
     nearness: float
     words: float
+    extent: float
     said: float
     ahead: float
 
@@ -78,27 +87,47 @@ class Relevance:
         if signs is None:
             return 0.0
         known = self.nearness * signs.nearness + self.words * signs.words
-        subject = _logistic(self.constant + known)
+        subject = _logistic(self.constant + known + self.extent * signs.extent)
         if signs.ahead is None:
             return subject
-        return subject * _logistic(self.said + self.ahead * signs.ahead)
+        return min(subject, _logistic(self.said + self.ahead * signs.ahead))
 
 
-def signs_of(query: Query, found: Candidates, scores: Scores, attainable: float) -> Signs | None:
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """What was searched by keyword.
+
+    Attributes:
+        passages: How many passages.
+        attainable: What one of mean length would score that held each keyword once; 0 where
+            there are none.
+    """
+
+    passages: int = 0
+    attainable: float = 0.0
+
+    @classmethod
+    def of(cls, postings: PostingColumns) -> Extent:
+        """Return that of one search."""
+        return cls(len(postings.passages), float(rarity(postings).sum()))
+
+
+def signs_of(query: Query, found: Candidates, scores: Scores, extent: Extent) -> Signs | None:
     """Return what tells whether anything found answers the question; None: nothing was found.
 
     Args:
-        query: The question; it has words.
+        query: The question.
         found: What was found.
         scores: What each is worth by the standard ranking.
-        attainable: What a passage of mean length scores that holds each word once; above 0.
+        extent: What was searched; for at least one keyword.
     """
     if not len(found.text):
         return None
     nearest = float(np.fmax.reduce(found.best_similarity))
     return Signs(
         nearness=0.0 if math.isnan(nearest) else nearest,
-        words=float(found.text.max()) / attainable,
+        words=float(found.text.max()) / extent.attainable,
+        passages=extent.passages,
         ahead=_ahead(cues_of(query).only_named, found, scores),
     )
 

@@ -11,7 +11,12 @@ from mnemon.policies.ranking.relevance import Relevance
 FITTED: Mapping[str, Relevance] = MappingProxyType(
     {
         "all-MiniLM-L6-v2": Relevance(
-            constant=-8.5, nearness=14.7, words=4.5, said=-0.26, ahead=2.54
+            constant=-2.90,
+            nearness=14.07,
+            words=3.57,
+            extent=-1.49,
+            said=-0.33,
+            ahead=2.57,
         ),
     }
 )
