@@ -8,6 +8,7 @@ The labelled facts of `mnemon.evals.thresholds` make short memories of single se
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
@@ -33,11 +34,13 @@ UNSAID, SWAPPED, ABSTAINED = "on the subject, not said", "said by another person
 TAUGHT = (ANSWERED, ELSEWHERE, UNLIKE, SWAPPED)
 """What is learned from; the others only show what is not told."""
 
+_EVEN = (ANSWERED, ELSEWHERE, UNLIKE)
 WHOLE, SESSION = "whole", "one session"
 THRESHOLDS = (0.05, RELEVANT_FROM, 0.15, 0.2, 0.3, 0.5)
 FACTS = "facts"
-FACTS_HELD = (10, 30, 100)
-_DRAWS = 3
+FACTS_HELD = (1, 3, 10, 30, 100)
+_FACTS_ASKED = 100
+"""About how many questions are asked of memories of each size."""
 _FOLDS = 5
 _TOP = 10
 _SEED = 1
@@ -125,7 +128,8 @@ class Memories:
         facts = _told([one.fact for one in known])
         self._columns[FACTS] = columns(facts, self._embedder, self._counter)
         at = datetime(2026, 1, 1, tzinfo=UTC)
-        for held in FACTS_HELD * _DRAWS:
+        sizes = [held for held in FACTS_HELD for _ in range(_FACTS_ASKED // held)]
+        for held in sizes:
             order = self._random.sample(range(len(known)), len(known))
             rows = tuple(sorted(order[:held]))
             for place in order[: 2 * held]:
@@ -233,9 +237,8 @@ def validated(found: Sequence[Case]) -> list[float]:
     return [made[one.groups].likelihood(one.asked.signs) for one in found]
 
 
-def tables(found: Sequence[Case]) -> Iterator[Table]:
+def tables(found: Sequence[Case], told: Sequence[float]) -> Iterator[Table]:
     """Yield for each data set how well the kinds of questions are told apart."""
-    told = validated(found)
     for data_set in dict.fromkeys(one.asked.data_set for one in found):
         rows: dict[tuple[str, str], list[tuple[float, Case]]] = {}
         for value, one in zip(told, found, strict=True):
@@ -269,9 +272,8 @@ def _precision(answered: Sequence[float], others: Sequence[float]) -> str:
     return f"{100 * right / (right + wrong):.1f}" if right + wrong else ""
 
 
-def harm(found: Sequence[Case]) -> str:
+def harm(found: Sequence[Case], told: Sequence[float]) -> str:
     """Return how many answers it costs, with intervals."""
-    told = validated(found)
     lines = []
     for data_set in dict.fromkeys(one.asked.data_set for one in found):
         wrong = [
@@ -289,28 +291,20 @@ def harm(found: Sequence[Case]) -> str:
     return "\n".join(lines)
 
 
-def calibration(found: Sequence[Case]) -> Table:
+def calibration(found: Sequence[Case], told: Sequence[float]) -> Table:
     """Return how often a question is answered, by what was told, both sorts counting alike."""
-    told = np.array(validated(found))
-    sides: dict[tuple[str, bool], int] = {}
-    for one in found:
-        side = one.asked.data_set, one.asked.is_answered
-        sides[side] = sides.get(side, 0) + (one.kind in TAUGHT and one.kind != SWAPPED)
-    share = np.array(
-        [
-            (one.kind in TAUGHT and one.kind != SWAPPED)
-            / max(sides[one.asked.data_set, one.asked.is_answered], 1)
-            for one in found
-        ]
-    )
-    answered = np.array([one.asked.is_answered for one in found])
+    pairs = [(value, one) for value, one in zip(told, found, strict=True) if one.kind in _EVEN]
+    values = np.array([value for value, _ in pairs])
+    answered = np.array([one.asked.is_answered for _, one in pairs])
+    sides = Counter((one.asked.data_set, one.asked.is_answered) for _, one in pairs)
+    share = np.array([1.0 / sides[one.asked.data_set, one.asked.is_answered] for _, one in pairs])
     table = Table(title="told, and so, percent")
     for heading in ("between", "told", "answered"):
         table.add_column(heading, justify="right")
     for low in range(0, 100, 10):
-        within = share * ((told * 100 >= low) & (told * 100 < low + 10))
+        within = share * ((values * 100 >= low) & (values * 100 < low + 10))
         if within.sum() > 0:
-            mean, so = float(within @ told / within.sum()), float(within @ answered / within.sum())
+            mean, so = (float(within @ each / within.sum()) for each in (values, answered))
             table.add_row(f"{low}-{low + 10}", f"{100 * mean:.0f}", f"{100 * so:.0f}")
     return table
 

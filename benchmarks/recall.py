@@ -26,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 from conversing import CachedEmbedder
-from nothing import Memories, calibration, harm, tables, weights
+from nothing import Memories, calibration, harm, tables, validated, weights
 from nothing import written as written_relevance
 from packing import contexts
 from ranked import PARTS, DataSet, Searched, Training, system_of, written
@@ -150,7 +150,9 @@ def told_nothing(
         Path(str(relevance_fitted.__file__)).write_text(made)
         console.print(f"Written: {relevance_fitted.__file__}")
     else:
-        console.print(*tables(found), calibration(found), harm(found), machine(), sep="\n")
+        told = validated(found)
+        shown = (*tables(found, told), calibration(found, told), harm(found, told))
+        console.print(*shown, machine(), sep="\n")
 
 
 def machine() -> str:

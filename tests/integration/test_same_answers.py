@@ -158,15 +158,19 @@ def fill_at_once(memory: Mnemon, records: Sequence[Record]) -> None:
         memory.import_(records[start : start + BATCH], owner="alice")
 
 
-Answers = list[list[tuple[str, float]]]
+Answers = list[tuple[float | None, list[tuple[str, float]]]]
+"""Of each question: how likely it is that it is answered, and the answers."""
 
 
 def answers(memory: Mnemon, clock: SettableClock, amount: Amount) -> Answers:
-    """Return ten answers to each question, each by its text and its score."""
+    """Return ten answers to each question, by text and score, and how likely one is at all."""
     clock.advance(FIRST + timedelta(days=30) - clock.now())
     asked = questions(amount)
     found = (memory.recall(each, owner="alice", top_k=10, touch=False) for each in asked)
-    return [[(each.content, each.score.total) for each in one.memories] for one in found]
+    return [
+        (one.relevance, [(each.content, each.score.total) for each in one.memories])
+        for one in found
+    ]
 
 
 @pytest.fixture(
@@ -228,7 +232,8 @@ def test_each_database_gives_the_same_answers(
     with memory:
         fill_at_once(memory, records)
         assert answers(memory, clock, amount) == expected
-    assert sum(len(each) for each in expected) > 9 * amount.asked
+    assert sum(len(each) for _, each in expected) > 9 * amount.asked
+    assert all(relevance for relevance, _ in expected)
 
 
 @pytest.mark.soak
@@ -248,4 +253,7 @@ def test_one_by_one_or_at_once_is_the_same(
 
 def _ties_aside(given: Answers) -> Answers:
     """Return the first five, those of the same score in the order of their texts."""
-    return [sorted(each, key=lambda one: (-one[1], one[0]))[:5] for each in given]
+    return [
+        (relevance, sorted(each, key=lambda one: (-one[1], one[0]))[:5])
+        for relevance, each in given
+    ]

@@ -43,8 +43,8 @@ def fitted(asked: Sequence[Asked]) -> Relevance:
 
     Whether the subject is there is learned from all questions that are not swapped; by whom it is
     said from those that name one of several people. Every data set counts alike, and in it the
-    answered questions as much as the others. With no question that is swapped, by whom something
-    is said counts nothing.
+    answered questions as much as the others. Without both swapped and answered questions of
+    that sort, by whom something is said counts nothing.
 
     Raises:
         ValueError: No data set has both answered questions and others.
@@ -56,7 +56,7 @@ def fitted(asked: Sequence[Asked]) -> Relevance:
     named = [one for one in known if one.signs and one.signs.ahead is not None]
     spoken = [one for one in named if one.is_answered or one.is_swapped]
     said, ahead = _ALWAYS
-    if any(one.is_swapped for one in spoken):
+    if {one.is_answered for one in spoken} == {True, False}:
         said, ahead = _logistic([(one.signs.ahead or 0.0,) for one in spoken if one.signs], spoken)
     return Relevance(constant, nearness, words, extent, said, ahead)
 

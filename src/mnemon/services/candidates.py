@@ -98,7 +98,7 @@ class Found:
         exact: Which say exactly the query; they are taken first.
         place: Where each comes among those that need no search; −1: it was searched for.
         keywords: All keyword scores.
-        extent: What was searched by keyword.
+        extent: In what the search by keyword looked.
         nearest_part: The passage of each that is nearest to the query; −1 without a vector.
         as_of: The instant that was asked about; None: now.
     """

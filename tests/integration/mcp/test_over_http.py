@@ -28,6 +28,7 @@ HELLO = {
     "params": {"name": "memory_recall", "arguments": {"query": "tea"}},
 }
 ACCEPT = {"Accept": "application/json, text/event-stream"}
+NOTHING: Any = {"memories": [], "relevance": None, "nothing_relevant": False}
 
 
 @pytest.fixture
@@ -80,7 +81,7 @@ def test_the_official_client_stores_recalls_and_forgets(
     assert "Prefers metric units" in context.structured_content["text"]
     assert [each["action"] for each in past.structured_content["changes"]] == ["remembered"]
     assert gone.structured_content == {"memories": [only["id"]], "messages": []}
-    assert after.structured_content == {"memories": []}
+    assert after.structured_content == NOTHING
     kept = memory.get(only["id"], owner="alice")
     assert (kept.state, kept.origin) == ("forgotten", "assistant")
 
@@ -239,7 +240,7 @@ def test_there_is_no_session_that_another_key_could_use(
     assert "mcp-session-id" not in begun.headers
     stolen = {"Mcp-Session-Id": begun.headers.get("mcp-session-id", "1")}
     as_bob = httpx.post(url, json=HELLO, headers={**ACCEPT, **bob, **version, **stolen})
-    assert as_bob.json()["result"]["structuredContent"] == {"memories": []}
+    assert as_bob.json()["result"]["structuredContent"] == NOTHING
     for method in ("GET", "DELETE"):
         assert httpx.request(method, url, headers={**ACCEPT, **alice}).status_code == 405
 

@@ -39,7 +39,7 @@ class Signs:
         nearness: The cosine of the nearest passage, −1..1.
         words: The best BM25 of a passage, 0 and up, where 1 is that of one of mean length that
             holds each word of the question once. Words that stand nowhere weigh most.
-        passages: How many passages were searched, from 1.
+        passages: How many passages the owner has.
         ahead: How far the best that the one person named said stands before the best that
             others said, in points of the ranking; None where not one person is named, or not
             both have said something that was found.
@@ -53,7 +53,7 @@ class Signs:
     @property
     def extent(self) -> float:
         """√(2 ln n) for n passages: the best of n by chance stands so many deviations high."""
-        return math.sqrt(2.0 * math.log(self.passages))
+        return math.sqrt(2.0 * math.log(max(self.passages, 1)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +95,12 @@ class Relevance:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """What was searched by keyword.
+    """In what a search by keyword looked.
 
     Attributes:
-        passages: How many passages.
+        passages: How many passages the owner has.
         attainable: What one of mean length would score that held each keyword once; 0 where
-            there are none.
+            none was looked for.
     """
 
     passages: int = 0
@@ -109,7 +109,7 @@ class Extent:
     @classmethod
     def of(cls, postings: PostingColumns) -> Extent:
         """Return that of one search."""
-        return cls(len(postings.passages), float(rarity(postings).sum()))
+        return cls(postings.total, float(rarity(postings).sum()))
 
 
 def signs_of(query: Query, found: Candidates, scores: Scores, extent: Extent) -> Signs | None:
@@ -119,7 +119,7 @@ def signs_of(query: Query, found: Candidates, scores: Scores, extent: Extent) ->
         query: The question.
         found: What was found.
         scores: What each is worth by the standard ranking.
-        extent: What was searched; for at least one keyword.
+        extent: In what was looked for keywords, of which there is one at least.
     """
     if not len(found.text):
         return None

@@ -11,10 +11,10 @@ from mnemon.policies.ranking.relevance import Relevance
 FITTED: Mapping[str, Relevance] = MappingProxyType(
     {
         "all-MiniLM-L6-v2": Relevance(
-            constant=-2.90,
-            nearness=14.07,
-            words=3.57,
-            extent=-1.49,
+            constant=-4.08,
+            nearness=13.59,
+            words=4.84,
+            extent=-1.19,
             said=-0.33,
             ahead=2.57,
         ),

@@ -1,0 +1,180 @@
+"""What recall says of itself where nothing in memory answers: by every door, with the model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from integration.http.running import running
+from mnemon import Mnemon, OwnerMemory, tools
+from mnemon.adapters.embedders.local import LocalEmbedder
+from mnemon.domain.messages import Message, Role
+from mnemon.domain.recall import Mode
+from mnemon.entrypoints.cli.output import console
+from mnemon.entrypoints.cli.results import show
+from mnemon.entrypoints.http.app import Serving, create_app
+from mnemon.policies.ranking.relevance import RELEVANT_FROM, Relevance
+from mnemon.profiles.standard import standard
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+
+FACTS = (
+    *("I live in Oslo.", "I am allergic to peanuts.", "My sister Anna is a nurse."),
+    *("The new kitchen is to cost 18,000 euros.", "I bought a red bicycle in May."),
+)
+KNOWN = ("Where do I live?", "What am I allergic to?", "What will the kitchen cost?")
+FOREIGN = (
+    *("Which database does the billing service use?", "Which bands played at the festival?"),
+    *("Who won the chess tournament?", "What did the landlord write about the deposit?"),
+)
+
+
+@pytest.fixture(scope="module")
+def embedder() -> LocalEmbedder:
+    return LocalEmbedder()
+
+
+@pytest.fixture
+def memory(embedder: LocalEmbedder) -> Iterator[Mnemon]:
+    with Mnemon.open(":memory:", embedder=embedder) as opened:
+        yield opened
+
+
+@pytest.fixture
+def alice(memory: Mnemon) -> OwnerMemory:
+    told = memory.owner("alice")
+    for fact in FACTS:
+        told.remember(fact)
+    return told
+
+
+def test_what_is_known_is_told_from_what_is_not(alice: OwnerMemory) -> None:
+    known = [alice.recall(query) for query in KNOWN]
+    foreign = [alice.recall(query) for query in FOREIGN]
+    assert all(one.relevance and one.relevance > 0.8 for one in known)
+    assert not any(one.nothing_relevant for one in known)
+    assert all(one.nothing_relevant for one in foreign)
+
+
+def test_it_leaves_nothing_out(alice: OwnerMemory) -> None:
+    found = alice.recall(FOREIGN[0])
+    assert found.nothing_relevant
+    assert len(found.memories) == len(FACTS)
+
+
+def test_an_empty_memory_has_nothing(memory: Mnemon) -> None:
+    found = memory.owner("bob").recall("anything")
+    assert (found.memories, found.relevance, found.nothing_relevant) == ((), 0.0, True)
+
+
+def test_what_another_owner_knows_is_not_relevant(memory: Mnemon, alice: OwnerMemory) -> None:
+    bob = memory.owner("bob")
+    bob.remember("I bought a boat.")
+    assert bob.recall(KNOWN[1]).nothing_relevant
+    assert not alice.recall(KNOWN[1]).nothing_relevant
+
+
+def test_how_many_results_are_wanted_changes_nothing(alice: OwnerMemory) -> None:
+    told = {alice.recall(KNOWN[0], top_k=k, token_budget=b).relevance for k, b in ((0, 9), (9, 0))}
+    assert told == {alice.recall(KNOWN[0]).relevance}
+
+
+def test_only_what_may_be_returned_counts(alice: OwnerMemory) -> None:
+    assert not alice.recall(KNOWN[0]).nothing_relevant
+    assert alice.recall(KNOWN[0], tags=["work"]).relevance == 0.0
+
+
+def test_one_search_alone_does_not_know(alice: OwnerMemory) -> None:
+    modes: tuple[Mode, ...] = "keyword", "vector"
+    for mode in modes:
+        found = alice.recall(FOREIGN[0], mode=mode)
+        assert (found.relevance, found.nothing_relevant) == (None, False)
+
+
+@pytest.mark.parametrize("profile", ["companion", "facts", "chunks", "tiers", "timeline"])
+def test_other_profiles_do_not_know(alice: OwnerMemory, profile: str) -> None:
+    alice.switch_profile(profile)
+    found = alice.recall(FOREIGN[0])
+    assert (found.relevance, found.nothing_relevant) == (None, False)
+
+
+def test_an_embedder_that_nothing_was_fitted_for_does_not_know() -> None:
+    with Mnemon.open(":memory:", embedder=HashingEmbedder(), tokens=WordCounter()) as opened:
+        opened.remember("I live in Oslo", owner="alice")
+        assert opened.recall("chess", owner="alice").relevance is None
+
+
+def test_a_profile_can_bring_weights_for_another_embedder() -> None:
+    weights = Relevance(-4.0, 8.0, 8.0, 0.0, 0.0, 0.0)
+    own = replace(standard(), relevance={HashingEmbedder().name: weights})
+    with Mnemon.open(
+        ":memory:", profile=own, embedder=HashingEmbedder(), tokens=WordCounter()
+    ) as opened:
+        opened.remember("I live in Oslo", owner="alice")
+        assert opened.recall("chess", owner="alice").nothing_relevant
+        assert not opened.recall("live in Oslo", owner="alice").nothing_relevant
+
+
+def test_what_somebody_else_said_is_less_likely_an_answer(memory: Mnemon) -> None:
+    told = memory.owner("alice")
+    said = (
+        *(("Cleo", "I have taken up pottery, my bowl is drying."), ("Ben", "How lovely!")),
+        *(("Ben", "I run every morning before work."), ("Cleo", "I could never do that.")),
+    )
+    told.log([Message(who, text, Role.PARTICIPANT) for who, text in said], session="s")
+    hers, his = (told.recall(f"What bowl did {who} make?").relevance for who in ("Cleo", "Ben"))
+    assert hers is not None
+    assert his is not None
+    assert his < hers
+
+
+# --- doors --------------------------------------------------------------------------------------
+
+
+def test_the_service_says_so_and_its_client(memory: Mnemon, alice: OwnerMemory) -> None:
+    key = memory.create_api_key("alice", role="owner", owner="alice").secret
+    app = create_app(memory, Serving())
+    with TestClient(app, base_url="http://localhost") as client:
+        headers = {"Authorization": f"Bearer {key}"}
+        for query in (KNOWN[0], FOREIGN[0]):
+            answer = client.post("/v1/recall", json={"query": query}, headers=headers).json()
+            here = alice.recall(query)
+            told = answer["relevance"], answer["nothing_relevant"]
+            assert told == (here.relevance, here.nothing_relevant)
+    with running(create_app(memory, Serving())) as url, Mnemon.connect(url, key=key) as far:
+        found = far.owner("alice").recall(FOREIGN[0])
+        assert (found.relevance, found.nothing_relevant) == (here.relevance, True)
+
+
+def test_the_command_line_says_so(alice: OwnerMemory, capsys: pytest.CaptureFixture[str]) -> None:
+    show(console(), alice.recall(FOREIGN[0]))
+    assert capsys.readouterr().out.startswith("Nothing in memory seems to answer this")
+    show(console(), alice.recall(KNOWN[0]))
+    assert "seems to answer" not in capsys.readouterr().out
+
+
+def test_the_command_line_gives_it_as_data(tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    from mnemon.entrypoints.cli.main import cli
+
+    store = ["--store", str(tmp_path / "memory.db")]
+    with Mnemon.open(tmp_path / "memory.db") as opened:
+        opened.remember("I live in Oslo.", owner="alice")
+    ran = CliRunner().invoke(cli, ["recall", *store, "--owner", "alice", "--json", FOREIGN[0]])
+    found: dict[str, Any] = json.loads(ran.stdout)
+    assert found["relevance"] < RELEVANT_FROM
+    assert found["nothing_relevant"] is True
+
+
+def test_a_tool_says_so(alice: OwnerMemory) -> None:
+    known = tools.call(alice, "memory_recall", {"query": KNOWN[0]})
+    foreign = tools.call(alice, "memory_recall", {"query": FOREIGN[0]})
+    assert (known.data["nothing_relevant"], foreign.data["nothing_relevant"]) == (False, True)
+    assert "Nothing of this seems to answer" in foreign.text
+    assert "Nothing of this seems to answer" not in known.text
