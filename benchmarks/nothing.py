@@ -29,8 +29,12 @@ from mnemon.policies.ranking.standard import StandardRanking
 from mnemon.ports.embedder import Embedder
 from mnemon.ports.tokens import TokenCounter
 
-ANSWERED, ELSEWHERE, UNLIKE = "answered", "of another memory", "of another data set"
-UNSAID, SWAPPED, ABSTAINED = "on the subject, not said", "said by another person", "no answer"
+ANSWERED, ELSEWHERE, UNLIKE = "answered", "asked of another memory", "asked of another data set"
+UNSAID, SWAPPED, ABSTAINED = (
+    "asked where it is not said",
+    "about the wrong speaker",
+    "never answered",
+)
 TAUGHT = (ANSWERED, ELSEWHERE, UNLIKE, SWAPPED)
 """What is learned from; the others only show what is not told."""
 

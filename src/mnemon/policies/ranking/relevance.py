@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 
 RELEVANT_FROM = 0.1
-"""The likelihood under which nothing found counts as relevant. Our choice: of questions that are
-answered, at most one in twenty may be said not to be, in whichever data set."""
+"""The likelihood under which nothing found counts as relevant. Our choice: on the data set
+where it is hardest, one answered question in twenty is then said to have no answer."""
 
 
 @dataclass(frozen=True, slots=True)
