@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any
@@ -21,7 +21,7 @@ from mnemon.entrypoints.http.app import Serving, create_app
 from mnemon.entrypoints.http.device import Devices
 from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
-from mnemon.testing.model_server import ModelServer
+from mnemon.testing.model_server import Asked, ModelServer
 
 from .proxied import Echo
 
@@ -50,12 +50,24 @@ _ROUTES = [
 ]
 
 
+def _said(asked: Asked) -> Any:
+    """Answer in words, or in the form that is asked for."""
+    return _like(asked.schema.json) if asked.schema else "ACTION: SPEAK\nYes."
+
+
+def _like(schema: Mapping[str, Any]) -> Any:
+    """Return something of a form."""
+    if schema["type"] == "object":
+        return {name: _like(each) for name, each in schema["properties"].items()}
+    return [] if schema["type"] == "array" else schema.get("enum", ["Yes."])[0]
+
+
 @pytest.fixture(scope="module")
 def app(database: str) -> Iterator[FastAPI]:
     assert database  # it is made anew in each
     clock = SettableClock(datetime(2026, 3, 1, 12, 0, tzinfo=UTC))
     with (
-        ModelServer(lambda _: "ACTION: SPEAK\nYes.") as model,
+        ModelServer(_said) as model,
         closing(
             OpenAITranscriber("whisper-1", api_key="", base_url=model.openai_url, timeout_s=10)
         ) as transcriber,
