@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mnemon.policies.vectors import norms
+from mnemon.policies.vectors import norms, row_products
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +62,8 @@ class NotedVectors:
         return [(self._ids[place], float(least[place])) for place in order.tolist()]
 
     def _cosines(self, vector: NDArray[np.int8]) -> NDArray[np.float64]:
-        products = (self._rows[: self._used] @ vector.astype(np.float32)).astype(np.float64)
+        rows = self._rows[: self._used]
+        products = row_products(rows, vector.astype(np.float32)).astype(np.float64)
         lengths = self._norms[: self._used] * norms(vector[None, :])[0]
         found: NDArray[np.float64] = np.divide(
             products, lengths, out=np.zeros_like(products), where=lengths > 0

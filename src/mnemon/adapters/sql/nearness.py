@@ -9,7 +9,7 @@ import numpy as np
 
 from mnemon.adapters.sql.codes import LEARNED_FROM, estimates
 from mnemon.errors import InvalidInput
-from mnemon.policies.vectors import norms
+from mnemon.policies.vectors import norms, row_products
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,7 +46,7 @@ def cosines_of(vectors: VectorColumns, rows: Integers | None, query: NDArray[np.
     for start in range(0, length, _BLOCK):
         block = slice(start, start + _BLOCK)
         chosen = block if rows is None else rows[block]
-        products = values[chosen].astype(np.float32) @ asked
+        products = row_products(values[chosen].astype(np.float32), asked)
         lengths = norm[chosen] * asked_norm
         np.divide(products.astype(np.float64), lengths, out=cosines[block], where=lengths > 0)
     return cosines
