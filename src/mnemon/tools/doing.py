@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 NOTHING = "Nothing is remembered about that."
-UNLIKELY = "Nothing of this seems to answer the query; it is what came nearest."
+UNLIKELY = "It may be that nothing of this answers the query: it is what came nearest."
 
 _WITHHELD = (
     " It reads like an instruction to a model: it is not recalled until somebody reviews it."

@@ -32,7 +32,7 @@ def show(console: Console, result: RecallResult) -> None:
     if not result.memories:
         console.print("Nothing found.")
     elif result.nothing_relevant:
-        console.print("Nothing in memory seems to answer this; the nearest:")
+        console.print("It may be that nothing in memory answers this; the nearest:")
     highest = max((one.score.total for one in result.memories), default=1.0)
     for rank, one in enumerate(result.memories, 1):
         console.print(headline(rank, one, highest))
