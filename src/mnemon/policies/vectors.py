@@ -38,19 +38,20 @@ def norms(stored: NDArray[np.int8]) -> NDArray[np.float64]:
     return lengths
 
 
-def row_products(rows: NDArray[np.float32], query: NDArray[np.float32]) -> NDArray[np.float32]:
+def row_products(rows: NDArray[np.int8], query: NDArray[np.int8]) -> NDArray[np.float32]:
     """Return the product of each row (n, d) with a query (d,), shape (n,), on this thread alone.
 
-    `rows @ query` is as fast where it has the machine to itself; but from a hundred rows on it has
-    a thread of the BLAS on each processor take part, for whom a service's own threads must wait.
+    A matrix product is as fast where it has the machine to itself; but from a hundred rows on it
+    has a thread of the BLAS on each processor take part, for whom a service's own threads must
+    wait. And the rows would have to be float32 in memory, not some at a time.
     """
-    products: NDArray[np.float32] = np.vecdot(rows, query)
+    products: NDArray[np.float32] = np.vecdot(rows, query, dtype=np.float32)
     return products
 
 
 def cosines(stored: NDArray[np.int8], query: NDArray[np.int8]) -> NDArray[np.float64]:
     """Return the cosine of each stored vector (n, d) to a query (d,); 0.0 where one is zero."""
-    products = row_products(stored.astype(np.float32), query.astype(np.float32)).astype(np.float64)
+    products = row_products(stored, query).astype(np.float64)
     lengths = norms(stored) * norms(query[None, :])[0]
     found: NDArray[np.float64] = np.divide(
         products, lengths, out=np.zeros_like(products), where=lengths > 0

@@ -14,7 +14,7 @@ from mnemon.policies.ranking.bm25 import bm25
 from mnemon.policies.ranking.first import foremost, share
 from mnemon.policies.ranking.model import Candidates
 from mnemon.policies.ranking.relevance import Extent
-from mnemon.policies.ranking.selection import best, distinct, highest, log_mean_exp
+from mnemon.policies.ranking.selection import best, distinct, highest, log_mean_exp, run_starts
 from mnemon.ports.store import PART_BITS
 from mnemon.services.dated import dated
 from mnemon.services.surroundings import words_around
@@ -64,7 +64,7 @@ class Keywords:
         item = passages >> PART_BITS
         if not len(item):
             return cls(item, score, item, item, score)
-        starts = np.flatnonzero(np.diff(item, prepend=-1))
+        starts = run_starts(item)
         tops = np.maximum.reduceat(score, starts)
         return cls(passages & _PART_MASK, score, starts, item[starts], tops)
 

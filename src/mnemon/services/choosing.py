@@ -168,7 +168,8 @@ def choose(snapshot: Snapshot, found: Found, scores: Scores, request: Request) -
     profile = request.profile
     order = in_order(found.numbers, scores.total, found.exact)
     allowed = scores.kept | found.exact
-    above = [row for row in order if allowed[row]]
+    kept = allowed.tolist()
+    above = [row for row in order if kept[row]]
     choice = Choice(found, scores, request, folds=profile.folds)
     read = 0
     while read < len(above) and not choice.is_full:

@@ -21,7 +21,7 @@ class NotedVectors:
 
     def __init__(self) -> None:
         """Begin with none."""
-        self._rows: NDArray[np.float32] = np.empty((0, 0), dtype=np.float32)
+        self._rows: NDArray[np.int8] = np.empty((0, 0), dtype=np.int8)
         self._norms: NDArray[np.float64] = np.empty(0)
         self._owners: NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self._used = 0
@@ -63,7 +63,7 @@ class NotedVectors:
 
     def _cosines(self, vector: NDArray[np.int8]) -> NDArray[np.float64]:
         rows = self._rows[: self._used]
-        products = row_products(rows, vector.astype(np.float32)).astype(np.float64)
+        products = row_products(rows, vector).astype(np.float64)
         lengths = self._norms[: self._used] * norms(vector[None, :])[0]
         found: NDArray[np.float64] = np.divide(
             products, lengths, out=np.zeros_like(products), where=lengths > 0
@@ -75,7 +75,7 @@ class NotedVectors:
         if self._used + more <= size:
             return
         grown = max(2 * size, _FIRST_ROWS, self._used + more)
-        rows = np.zeros((grown, dimension), dtype=np.float32)
+        rows = np.zeros((grown, dimension), dtype=np.int8)
         if self._used:
             rows[: self._used] = self._rows[: self._used]
         self._rows = rows

@@ -60,6 +60,9 @@ def written_out(words: Sequence[Word], *, shouted: bool) -> list[Word]:
     """
     written: list[Word] = []
     for at, word in enumerate(words):
+        if "'" not in word.text and word.text.lower() not in _WHOLE:  # by far the most
+            written.append(word)
+            continue
         first, *rest = _parts(words, at) if shouted or not _is_name(word.text) else [word.text]
         if rest:
             written += [

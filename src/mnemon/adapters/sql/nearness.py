@@ -9,6 +9,7 @@ import numpy as np
 
 from mnemon.adapters.sql.codes import LEARNED_FROM, estimates
 from mnemon.errors import InvalidInput
+from mnemon.policies.ranking.selection import run_starts
 from mnemon.policies.vectors import norms, row_products
 
 if TYPE_CHECKING:
@@ -41,12 +42,12 @@ def cosines_of(vectors: VectorColumns, rows: Integers | None, query: NDArray[np.
     _check_length(vectors, query)
     values, norm = vectors.values.view, vectors.norm.view
     length = len(values) if rows is None else len(rows)
-    asked, asked_norm = query.astype(np.float32), _norm(query)
+    asked_norm = _norm(query)
     cosines = np.zeros(length)
     for start in range(0, length, _BLOCK):
         block = slice(start, start + _BLOCK)
         chosen = block if rows is None else rows[block]
-        products = row_products(values[chosen].astype(np.float32), asked)
+        products = row_products(values[chosen], query)
         lengths = norm[chosen] * asked_norm
         np.divide(products.astype(np.float64), lengths, out=cosines[block], where=lengths > 0)
     return cosines
@@ -134,7 +135,7 @@ def _best_items(
     if not len(items):
         return items.astype(np.int64)
     cosines = cosines_of(vectors, rows, query)
-    first = np.flatnonzero(np.diff(items, prepend=-1))
+    first = run_starts(items)
     best = np.maximum.reduceat(cosines, first)
     items = items[first].astype(np.int64)
     if len(items) > limit:

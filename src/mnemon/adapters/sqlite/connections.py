@@ -149,8 +149,8 @@ class Connection:
                 vfs=_without_locks(path) if with_log else None,
                 statementcachesize=200,
             )
-            # One plan whatever is bound: else a join is prepared anew each time it runs, which takes
-            # ten times as long as running it.
+            # One plan whatever is bound: else a join is prepared anew each time it runs, which
+            # takes ten times as long as running it.
             self._raw.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
             if with_log:
                 # Before the first read, so that the index of the log is made in memory.

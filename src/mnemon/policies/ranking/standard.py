@@ -154,7 +154,7 @@ def scaled(values: Floats, over: Floats) -> Floats:
         return np.zeros(len(values))
     low, high = float(known.min()), float(known.max())
     if high > low:
-        return np.nan_to_num(np.clip((values - low) / (high - low), 0.0, 1.0))
+        return np.fmax(np.minimum((values - low) / (high - low), 1.0), 0.0)
     return np.where(values >= high, 1.0, 0.0) if high > 0 else np.zeros(len(values))
 
 
