@@ -31,7 +31,7 @@ class Growing(Generic[Scalar]):
         self._buffer = buffer
         self._used = used
         self.axis = axis
-        self.view: NDArray[Scalar] = _beginning(buffer, length, axis)
+        self.view: NDArray[Scalar] = _part(buffer, 0, length, axis)
 
     @classmethod
     def empty(
@@ -53,11 +53,13 @@ class Growing(Generic[Scalar]):
         if used[0] != old or new > buffer.shape[self.axis]:
             buffer = self._larger(new, to_come)
             used = [old]
-        place = [slice(None)] * buffer.ndim
-        place[self.axis] = slice(old, new)
-        buffer[tuple(place)] = rows
+        _part(buffer, old, new, self.axis)[...] = rows
         used[0] = new
         return Growing(buffer, new, used, self.axis)
+
+    def complete(self, places: NDArray[np.int64], values: NDArray[Scalar]) -> None:
+        """Set rows that were appended just now, and that nobody has been given yet."""
+        self.view[places] = values
 
     def replaced(self, places: NDArray[np.int64], values: NDArray[Scalar]) -> Growing[Scalar]:
         """Return a copy with other values in these rows; of the first axis only."""
@@ -73,9 +75,9 @@ class Growing(Generic[Scalar]):
         shape = list(self._buffer.shape)
         shape[self.axis] = room
         buffer = np.empty(shape, dtype=self._buffer.dtype)
-        _beginning(buffer, old, self.axis)[...] = self.view
+        _part(buffer, 0, old, self.axis)[...] = self.view
         return buffer
 
 
-def _beginning(buffer: NDArray[Scalar], length: int, axis: int) -> NDArray[Scalar]:
-    return buffer[:length] if axis == 0 else buffer[:, :length]
+def _part(buffer: NDArray[Scalar], first: int, end: int, axis: int) -> NDArray[Scalar]:
+    return buffer[first:end] if axis == 0 else buffer[:, first:end]

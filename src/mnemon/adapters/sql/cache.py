@@ -75,8 +75,9 @@ class IndexCache:
             states.sort(key=lambda state: state.stamp)
             self._states[owner] = states[-_STATES_KEPT:]
             self._states.move_to_end(owner)
-            self._size += index.nbytes - self._sizes.get(owner, 0)
-            self._sizes[owner] = index.nbytes
+            size = index.nbytes
+            self._size += size - self._sizes.get(owner, 0)
+            self._sizes[owner] = size
             self._shrink()
 
     def _shrink(self) -> None:

@@ -59,6 +59,7 @@ class Changes(Waiting):
         """Take the writing connection, with the owner's row locked, and the vectors in use."""
         super().__init__(connection, sealing, owner.number, space)
         self._changed = owner.revision + 1
+        self._has_profile = owner.profile is not None
         self._next_item = owner.next_item
         self._next_session = owner.next_session
         self._next_speaker = owner.next_speaker
@@ -101,6 +102,8 @@ class Changes(Waiting):
 
     def adopt_profile(self, name: str) -> None:
         """See the port."""
+        if self._has_profile:
+            return
         with self._change():
             self._is_changed |= bool(
                 self._connection.run(

@@ -278,7 +278,7 @@ def extended(base: OwnerIndex, source: IndexSource, stamp: Stamp) -> OwnerIndex:
         index = _with_written(base, source, stamp)
     uses = source.changed_uses(base.stamp.revision)
     if uses:
-        index = _with_uses(index, uses)
+        index = _with_uses(index, uses, len(base.items.number.view))
     return replace(index, stamp=stamp)
 
 
@@ -293,14 +293,20 @@ def _with_written(index: OwnerIndex, source: IndexSource, stamp: Stamp) -> Owner
     return replace(index, now=Validity(index.items, index.passages))
 
 
-def _with_uses(index: OwnerIndex, rows: Sequence[Row]) -> OwnerIndex:
-    numbers, *uses = zip(*rows, strict=True)
+def _with_uses(index: OwnerIndex, rows: Sequence[Row], new_from: int) -> OwnerIndex:
+    """Return the index with how items are used; no other state has the rows of `new_from` on."""
+    numbers, *values = zip(*rows, strict=True)
     places = index.rows(np.array(numbers, dtype=np.int64))
     names = ("importance", "access_count", "used_at", "updated_at", "dormant")
-    columns = {
-        name: getattr(index.items, name).replaced(places, np.array(use, dtype=ITEM_TYPES[name]))
-        for name, use in zip(names, uses, strict=True)
+    uses = {
+        name: np.array(value, dtype=ITEM_TYPES[name])
+        for name, value in zip(names, values, strict=True)
     }
+    if places.min() >= new_from:  # what was just written: nothing is copied for it
+        for name, use in uses.items():
+            getattr(index.items, name).complete(places, use)
+        return index
+    columns = {name: getattr(index.items, name).replaced(places, use) for name, use in uses.items()}
     return replace(index, items=replace(index.items, **columns))
 
 
@@ -429,6 +435,8 @@ def _with_order(
     order: tuple[Integers, NDArray[np.int32]], items: dict[str, NDArray[Any]], before: int
 ) -> tuple[Integers, NDArray[np.int32]]:
     messages = np.flatnonzero(~items["is_memory"])
+    if not len(messages):
+        return order
     keys = order_keys(items["session"][messages], items["sequence"][messages])
     ascending = np.argsort(keys, kind="stable")
     keys, rows = keys[ascending], (before + messages[ascending]).astype(np.int32)

@@ -11,7 +11,7 @@ from mnemon.domain.messages import Role
 from mnemon.policies.trust import withheld
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from numpy.typing import NDArray
 
@@ -42,7 +42,8 @@ def in_scope(index: OwnerIndex, scope: Scope, source: IndexSource) -> Bools | No
     if mask is not None and _takes_dormant(scope):
         mask = mask | index.items.dormant.view
     for part in _parts(index, scope, source):
-        mask = part if mask is None else mask & part
+        if not part.all():
+            mask = part if mask is None else mask & part
     return mask
 
 
@@ -56,8 +57,7 @@ def _parts(index: OwnerIndex, scope: Scope, source: IndexSource) -> Iterator[Boo
     if index.now.first_expiry <= at and not _takes_dormant(scope):
         yield items.expires_at.view > at
     if scope.kinds is not None:
-        codes = [index.lineage.codes[kind] for kind in scope.kinds if kind in index.lineage.codes]
-        yield np.isin(items.kind.view, codes)
+        yield _of_kinds(index, scope.kinds)
     if scope.session_id is not None:
         number = source.session_number(scope.session_id)
         yield items.session.view == (_NO_SESSION if number is None else number)
@@ -73,6 +73,15 @@ def _parts(index: OwnerIndex, scope: Scope, source: IndexSource) -> Iterator[Boo
         waiting = withheld(items.traits.view, items.role.view == _USER)
         if waiting is not None:
             yield ~waiting
+
+
+def _of_kinds(index: OwnerIndex, kinds: Collection[str]) -> Bools:
+    codes = index.lineage.codes
+    meant = [codes[kind] for kind in kinds if kind in codes]
+    is_meant = np.zeros(len(index.lineage.kinds), dtype=np.bool_)  # a code's kind is there before
+    is_meant[meant] = True
+    of_kinds: Bools = is_meant[index.items.kind.view]
+    return of_kinds
 
 
 def _tagged(index: OwnerIndex, tag: str, source: IndexSource) -> Bools:
