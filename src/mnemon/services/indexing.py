@@ -200,9 +200,15 @@ class Indexer:
         return self._counter.count(texts)
 
     def _bare(self, text: Text) -> IndexEntry:
+        parts = self.keywords(text)
+        tokens = sum(part.tokens for part in parts)
+        return IndexEntry(features(text.content, tokens=tokens), parts, content_key(text.content))
+
+    def keywords(self, text: Text) -> tuple[Passage, ...]:
+        """Return the passages of a text without its vectors."""
         spans = passages(text.content, self._counter)
         keys = [text.key, *[None] * (len(spans) - 1)]  # the first passage stands for the whole
-        parts = tuple(
+        return tuple(
             Passage(
                 span=span,
                 tokens=tokens,
@@ -212,8 +218,6 @@ class Indexer:
             )
             for (span, tokens), key in zip(spans, keys, strict=True)
         )
-        tokens = sum(part.tokens for part in parts)
-        return IndexEntry(features(text.content, tokens=tokens), parts, content_key(text.content))
 
     def _digest(self, text: str) -> bytes:
         name = f"{self._digests}\0{text}".encode()
@@ -288,8 +292,13 @@ def in_window(entry: IndexEntry, previous: IndexEntry | None) -> IndexEntry:
 
     `previous` is that message's entry on its own, without a window.
     """
-    if previous is None or len(entry.passages) != 1 or len(previous.passages) != 1:
+    return entry if previous is None else after(entry, previous.passages)
+
+
+def after(entry: IndexEntry, previous: Sequence[Passage]) -> IndexEntry:
+    """Return what `in_window` does, of the passages of the message before."""
+    if len(entry.passages) != 1 or len(previous) != 1:
         return entry
-    own, other = entry.passages[0], previous.passages[0]
+    own, other = entry.passages[0], previous[0]
     terms = window_terms(own.terms, own.tokens, other.terms, other.tokens)
     return replace(entry, passages=(replace(own, terms=terms),))

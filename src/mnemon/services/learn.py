@@ -13,7 +13,7 @@ from mnemon.policies.echoes import without_context
 from mnemon.policies.learning import Made
 from mnemon.policies.trust import origins_in
 from mnemon.services.drafts import Draft, judged
-from mnemon.services.indexing import Text, in_window, message_text
+from mnemon.services.indexing import Text, after, message_text
 from mnemon.services.planning import Order
 from mnemon.services.screening import screened_name
 from mnemon.steps import stepped
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from mnemon.ports.store import IndexEntry, Snapshot, Transaction
+    from mnemon.ports.store import IndexEntry, Passage, Snapshot, Transaction
     from mnemon.profiles.model import Profile
     from mnemon.services.access import Access
     from mnemon.services.indexing import Indexer
@@ -104,12 +104,12 @@ class Learning:
         self._access.check_enabled()
         screened_name(session_id, "session")
         now = self._access.clock.now()
-        profile = self._access.profile(owner_id)
-        checked = [
-            _checked(message, owner_id, session_id, place, now)
-            for place, message in enumerate(arguments.several(messages, "messages"))
-        ]
         with self._access.store.read(owner_id) as known:
+            profile = self._access.profile_of(known)
+            checked = [
+                _checked(message, owner_id, session_id, place, now)
+                for place, message in enumerate(arguments.several(messages, "messages"))
+            ]
             fresh = _fresh(checked, known, session_id)
         prepared = self._prepare(fresh, owner_id, profile, now)
         if not prepared:
@@ -245,24 +245,24 @@ class _Logging:
         late = tx.external_ids(self._session_id, callers_ids)
         self.kept = [each for each in self._all if each.message.external_id not in late]
         first = tx.next_sequence(self._session_id)
-        previous = self._last_entry(tx, first)
+        previous = self._last_passages(tx, first)
         pairs = []
         for offset, each in enumerate(self.kept):
             message = replace(each.message, sequence=first + offset)
-            pairs.append((message, in_window(each.entry, previous)))
-            previous = each.entry
+            pairs.append((message, after(each.entry, previous)))
+            previous = each.entry.passages
         tx.log(self._session_id, pairs, at=self._now)
         self.stored = [message for message, _ in pairs]
         if self._waits:
             tx.await_learning([message.id for message in self.stored if message.learn])
         return self.drafts
 
-    def _last_entry(self, tx: Transaction, first: int) -> IndexEntry | None:
-        """Return the keywords of the message just before the first new one."""
+    def _last_passages(self, tx: Transaction, first: int) -> tuple[Passage, ...]:
+        """Return the passages of the message just before the first new one; none without one."""
         last = tx.messages(session_id=self._session_id, after=first - 2, limit=1)
         if first == 1 or not last:
-            return None
-        return self._indexer.keywords_only(Text(last[0].content, last[0].speaker))
+            return ()
+        return self._indexer.keywords(Text(last[0].content, last[0].speaker))
 
 
 def _checked(message: object, owner_id: str, session_id: str, place: int, now: datetime) -> Message:

@@ -27,9 +27,13 @@ class NotedVectors:
         self._used = 0
         self._ids: list[str] = []
         self._places: dict[str, int] = {}
+        self._waiting: list[tuple[str, Sequence[NDArray[np.int8]]]] = []
 
     def put(self, id_: str, vectors: Sequence[NDArray[np.int8]]) -> None:
         """Note a memory's vectors, shape (d,) each, in the place of those it had."""
+        self._waiting.append((id_, vectors))  # mostly the last: nothing is compared with it
+
+    def _take_in(self, id_: str, vectors: Sequence[NDArray[np.int8]]) -> None:
         if id_ in self._places:
             self._owners[: self._used][self._owners[: self._used] == self._places[id_]] = -1
         place = self._places[id_] = len(self._ids)
@@ -48,6 +52,9 @@ class NotedVectors:
 
         Of each how near it is to the vector that it is farthest from.
         """
+        for id_, noted in self._waiting:
+            self._take_in(id_, noted)
+        self._waiting.clear()
         held = self._owners[: self._used] >= 0
         if not held.any():
             return []

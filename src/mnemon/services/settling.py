@@ -93,7 +93,7 @@ class Settling:
         if missing := [text for text in texts_of(order) if text not in ready.entries]:
             self._make_ready(order, NotReady(missing), ready)
         for _ in range(ROUNDS):
-            plan = self._prepared(order, ready)
+            plan = self._prepared(order, ready) if order.drafts else None
             try:
                 with self._access.store.write(order.owner_id) as tx:
                     settled = self._written(tx, order, along, plan, ready)

@@ -67,7 +67,8 @@ def _traits(text: str) -> Trait:
     }
     traits = Trait.NONE
     for trait, holds in found.items():
-        traits |= trait if holds else Trait.NONE
+        if holds:
+            traits |= trait
     return traits
 
 
