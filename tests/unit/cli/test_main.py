@@ -26,6 +26,14 @@ def test_help_lists_every_command_with_what_it_does(mnemon: Any) -> None:
         assert entry.help in out
 
 
+def test_python_runs_it_as_a_module() -> None:
+    module = [sys.executable, "-m", "mnemon"]
+    done = subprocess.run([*module, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"mnemon {version('mnemon')}\n"
+    refused = subprocess.run([*module, "recal"], capture_output=True, text=True, check=False)
+    assert (refused.returncode, refused.stderr[:6]) == (2, "Usage:")
+
+
 def test_help_needs_nothing_heavy() -> None:
     program = (
         "import sys\n"
