@@ -42,6 +42,16 @@ ON_BOTH = (
 )
 """Modules whose tests are always run on both databases; the beginnings of their paths."""
 
+_MOSTLY_ON_SQLITE = tuple(
+    f"unit/cli/test_{name}.py"
+    for name in (
+        *("audit", "chat", "config_show", "eval_and_demo", "exchange", "exits", "ingest", "main"),
+        *("mcp_command", "progress", "terminal"),
+    )
+)
+"""Those of them that are about words and files more than about what is stored: run on PostgreSQL
+among the long tests."""
+
 _IN_CHROMA = ("conformance/", "unit/cli/")
 """Those that `--chroma` runs with vectors in Chroma."""
 
@@ -276,8 +286,8 @@ def is_wanted(item: pytest.Item) -> bool:
 
 def databases(
     definition: pytest.Item, *, everywhere: bool, chroma: bool, served: bool
-) -> list[str]:
-    """Return which databases a test is run on."""
+) -> list[str | pytest.ParameterSet]:
+    """Return which databases a test is run on, those of the long tests marked so."""
     path = definition.path.relative_to(Path(__file__).parent).as_posix()
     named = path.startswith(ON_BOTH) or (everywhere and path.startswith(_BEYOND))
     is_other = definition.get_closest_marker("sqlite") is not None
@@ -286,4 +296,7 @@ def databases(
     if served and path.startswith(_SERVED):
         is_local = definition.get_closest_marker("local") is not None
         return [SQLITE] if is_local else [SQLITE, SERVED]
-    return [SQLITE, POSTGRES] if named and not is_other else [SQLITE]
+    if is_other or not named:
+        return [SQLITE]
+    is_long = path.startswith(_MOSTLY_ON_SQLITE) and not everywhere
+    return [SQLITE, pytest.param(POSTGRES, marks=pytest.mark.soak) if is_long else POSTGRES]

@@ -79,10 +79,16 @@ def emptied(url: str, schema: str) -> None:
         found = connection.execute("SELECT to_regnamespace(%s)", (schema,)).fetchone()
         if found is None or found[0] is None:
             return
-        connection.execute(sql.SQL("SET search_path = {}, public").format(sql.Identifier(schema)))
-        for table in (*BOUND, *_OTHERS):
-            connection.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(table)))
-        connection.execute(_FORGET)
+        # All at once, in one transaction: this is done before each of some thousand tests.
+        steps = [
+            sql.SQL("SET search_path = {}, public").format(sql.Identifier(schema)),
+            *(
+                sql.SQL("DELETE FROM {}").format(sql.Identifier(table))
+                for table in (*BOUND, *_OTHERS)
+            ),
+            sql.SQL(_FORGET),
+        ]
+        connection.execute(sql.SQL("; ").join(steps))
 
 
 def is_made(url: str, schema: str) -> bool:

@@ -31,7 +31,7 @@ class SqliteMachine(StoreMachine):
 
 
 TestSqliteMachine = SqliteMachine.TestCase
-TestSqliteMachine.settings = settings(max_examples=25, stateful_step_count=25)
+TestSqliteMachine.settings = settings(max_examples=10, stateful_step_count=25)
 
 
 class LongSqliteMachine(SqliteMachine):

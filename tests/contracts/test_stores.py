@@ -1,5 +1,6 @@
 """The contract of a store, run by each adapter."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +25,36 @@ from mnemon.testing.store_scopes import ScopeContract
 from mnemon.testing.store_search import NearnessContract
 from postgres import dropped, fresh, own
 
+NAME = "memory.db"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a new store, plain, and one that is sealed, with its keys: to be copied.
+
+    To make a store takes ten times as long as to open one that was made.
+    """
+    folder = tmp_path_factory.mktemp("made")
+    SqliteStore.open(folder / "plain" / NAME, cipher=PlainCipher()).close()
+    SqliteStore.open(folder / "sealed" / NAME, cipher=ring_in(folder / "sealed")).close()
+    return folder
+
+
+@pytest.fixture
+def plain(made: Path, tmp_path: Path) -> Path:
+    """A new store of this test's own."""
+    return shutil.copytree(made / "plain", tmp_path / "plain") / NAME
+
+
+@pytest.fixture
+def sealed(made: Path, tmp_path: Path) -> Path:
+    """A new store of this test's own, with its keys in the same folder."""
+    return shutil.copytree(made / "sealed", tmp_path / "sealed") / NAME
+
+
+def ring_in(folder: Path) -> KeyRingCiphers:
+    return KeyRingCiphers(KeyRing(folder / "key.ring", KeyFile(folder / "key")))
+
 
 class TestInMemoryStore(StoreContract):
     @pytest.fixture
@@ -35,26 +66,24 @@ class TestInMemoryStore(StoreContract):
 
 class TestSqliteStore(StoreContract):
     @pytest.fixture
-    def fresh_store(self, tmp_path: Path) -> Iterator[Store]:
-        store = SqliteStore.open(tmp_path / "memory.db", cipher=PlainCipher())
+    def fresh_store(self, plain: Path) -> Iterator[Store]:
+        store = SqliteStore.open(plain, cipher=PlainCipher())
         yield store
         store.close()
 
 
 class TestEncryptedSqliteStore(StoreContract):
     @pytest.fixture
-    def fresh_store(self, tmp_path: Path) -> Iterator[Store]:
-        keys = tmp_path / "keys"
-        ring = KeyRing(keys / "key.ring", KeyFile(keys / "key"))
-        store = SqliteStore.open(tmp_path / "memory.db", cipher=KeyRingCiphers(ring))
+    def fresh_store(self, sealed: Path) -> Iterator[Store]:
+        store = SqliteStore.open(sealed, cipher=ring_in(sealed.parent))
         yield store
         store.close()
 
 
 class TestSqliteVecStore(NearnessContract, ScopeContract, ReembeddingContract):
     @pytest.fixture
-    def store(self, tmp_path: Path) -> Iterator[Store]:
-        store = SqliteVecStore.open(tmp_path / "memory.db", cipher=PlainCipher())
+    def store(self, plain: Path) -> Iterator[Store]:
+        store = SqliteVecStore.open(plain, cipher=PlainCipher())
         store.adopt_embedder("builders", DIMENSION)
         yield store
         store.close()
@@ -62,10 +91,8 @@ class TestSqliteVecStore(NearnessContract, ScopeContract, ReembeddingContract):
 
 class TestEncryptedSqliteVecStore(NearnessContract, ScopeContract):
     @pytest.fixture
-    def store(self, tmp_path: Path) -> Iterator[Store]:
-        keys = tmp_path / "keys"
-        ring = KeyRing(keys / "key.ring", KeyFile(keys / "key"))
-        store = SqliteVecStore.open(tmp_path / "memory.db", cipher=KeyRingCiphers(ring))
+    def store(self, sealed: Path) -> Iterator[Store]:
+        store = SqliteVecStore.open(sealed, cipher=ring_in(sealed.parent))
         store.adopt_embedder("builders", DIMENSION)
         yield store
         store.close()
@@ -74,18 +101,18 @@ class TestEncryptedSqliteVecStore(NearnessContract, ScopeContract):
 @pytest.mark.soak
 class TestStoreWhoseVectorsAreSentMeanwhile(StoreContract):
     @pytest.fixture
-    def fresh_store(self, tmp_path: Path) -> Iterator[Store]:
-        chroma = EmbeddedChroma(tmp_path / "chroma")
-        store = ChromaStore.open(tmp_path / "memory.db", cipher=PlainCipher(), chroma=chroma)
+    def fresh_store(self, plain: Path) -> Iterator[Store]:
+        chroma = EmbeddedChroma(plain.parent / "chroma")
+        store = ChromaStore.open(plain, cipher=PlainCipher(), chroma=chroma)
         yield store
         store.close()
 
 
 class TestStoreWithChromaInThisProcess(NearnessContract):
     @pytest.fixture
-    def store(self, tmp_path: Path) -> Iterator[Store]:
-        chroma = EmbeddedChroma(tmp_path / "chroma")
-        store = UpToDateStore.open(tmp_path / "memory.db", cipher=PlainCipher(), chroma=chroma)
+    def store(self, plain: Path) -> Iterator[Store]:
+        chroma = EmbeddedChroma(plain.parent / "chroma")
+        store = UpToDateStore.open(plain, cipher=PlainCipher(), chroma=chroma)
         store.adopt_embedder("builders", DIMENSION)
         yield store
         store.close()
@@ -94,10 +121,9 @@ class TestStoreWithChromaInThisProcess(NearnessContract):
 class TestEncryptedStoreWithChromaServer(NearnessContract, ScopeContract):
     @pytest.fixture
     def store(self, tmp_path: Path) -> Iterator[Store]:
-        keys = tmp_path / "keys"
-        cipher = KeyRingCiphers(KeyRing(keys / "key.ring", KeyFile(keys / "key")))
+        # Not a copy: on the server the vectors of a store stand under the store's own id.
         chroma = ChromaServer(on_server().url, 30.0)
-        store = UpToDateStore.open(tmp_path / "memory.db", cipher=cipher, chroma=chroma)
+        store = UpToDateStore.open(tmp_path / NAME, cipher=ring_in(tmp_path), chroma=chroma)
         store.adopt_embedder("builders", DIMENSION)
         yield store
         store.close()
@@ -121,8 +147,7 @@ def keys(tmp_path_factory: pytest.TempPathFactory, postgres_url: str) -> Path:
 class TestEncryptedPostgresStore(StoreContract):
     @pytest.fixture
     def fresh_store(self, postgres_url: str, keys: Path) -> Iterator[Store]:
-        ring = KeyRing(keys / "key.ring", KeyFile(keys / "key"))
-        with fresh(postgres_url, own("sealed"), KeyRingCiphers(ring)) as store:
+        with fresh(postgres_url, own("sealed"), ring_in(keys)) as store:
             yield store
 
 
@@ -142,7 +167,6 @@ class TestEncryptedPostgresStoreWithVectorsInTheDatabase(
 ):
     @pytest.fixture
     def store(self, postgres_url: str, keys: Path) -> Iterator[Store]:
-        ring = KeyRing(keys / "key.ring", KeyFile(keys / "key"))
-        with fresh(postgres_url, own("sealed"), KeyRingCiphers(ring), vectors_in_memory=0) as store:
+        with fresh(postgres_url, own("sealed"), ring_in(keys), vectors_in_memory=0) as store:
             store.adopt_embedder("builders", DIMENSION)
             yield store

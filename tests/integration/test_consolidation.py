@@ -85,10 +85,10 @@ def test_after_an_import_no_prompt_is_long_and_just_the_newest_ten_are_left(
 ) -> None:
     with condensing("tiers", clock) as (memory, server):
         alice = memory.owner("alice")
-        alice.log([Message(None, sentence(number), Role.USER) for number in range(1_500)])
+        alice.log([Message(None, sentence(number), Role.USER) for number in range(700)])
         made = consolidated(memory)
         of_messages = [sources for what, sources, _ in made if what == "summary"]
-        assert sum(of_messages) == 1_490
+        assert sum(of_messages) == 690
         assert max(of_messages) < 60
         assert max(len(asked.user) for asked in server.asked) < 40_000
         assert {what for what, _, _ in made} == {"summary", "base memory"}
@@ -645,7 +645,7 @@ def test_only_summaries_can_be_undone(tiers: tuple[Mnemon, ModelServer]) -> None
 def test_a_long_text_is_summarised_in_parts(clock: SettableClock) -> None:
     with condensing("tiers", clock) as (memory, server):
         alice = memory.owner("alice")
-        long = " ".join(sentence(number) for number in range(200))
+        long = " ".join(sentence(number) for number in range(80))
         alice.log([Message(None, f"{sentence(n)} {long}", Role.USER) for n in range(30)])
         assert consolidated(memory)[0][1] == 20
         assert len(server.asked) > 5

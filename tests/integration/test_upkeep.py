@@ -12,6 +12,7 @@ import pytest
 from mnemon import Mnemon
 from mnemon.domain.messages import Message, Role
 from mnemon.errors import InvalidInput, StoreUnavailable
+from mnemon.exchange.jsonl import Remembered
 from mnemon.services.scheduling import Done
 from mnemon.services.working import Worked
 from mnemon.testing.clock import SettableClock
@@ -104,10 +105,8 @@ def test_facts_keeps_a_thousand_and_lets_the_weakest_go(clock: SettableClock) ->
     with opened(clock, "facts") as memory:
         owner = memory.owner("a")
         weakest = owner.remember("kind of thing 0 alone", kind="identity", importance=0.1)
-        records = []
-        for number in range(1, 1_000):
-            text = f"n{number}a n{number}b n{number}c n{number}d"
-            records.append(owner.remember(text, kind="identity", importance=0.5))
+        texts = (f"n{number}a n{number}b n{number}c n{number}d" for number in range(1, 1_000))
+        owner.import_([Remembered(content=text, kind="identity", importance=0.5) for text in texts])
         assert owner.active_count() == 1_000
         owner.remember("one more thing than there may be", kind="identity", importance=0.4)
         assert owner.active_count() == 1_000
