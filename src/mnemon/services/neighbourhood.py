@@ -62,7 +62,7 @@ class Neighbourhood:
         self._stored: dict[str, Memory] = {}
         self._arbitrates = profile.arbiter is not None
         self._by_term: dict[str, dict[str, None]] = {}
-        self._last: tuple[IndexEntry, list[tuple[str, float]]] | None = None
+        self._last: tuple[IndexEntry, float, list[tuple[str, float]]] | None = None
 
     def note(self, memory: Memory, entry: IndexEntry | None) -> None:
         """Take a memory as it will be, with its index entry where that is new."""
@@ -127,8 +127,8 @@ class Neighbourhood:
         """Return the ids of the memories that a text is to be linked with, to be folded later."""
         if not self._folds:
             return ()
-        found = (id_ for id_, similarity in self._neighbours(entry) if similarity >= NEAR)
-        return tuple(found)[:_LINKED]
+        near = self._neighbours(entry, NEAR)
+        return tuple(id_ for id_, similarity in near if similarity >= NEAR)[:_LINKED]
 
     def _holding(self, ways: Ways) -> Sequence[str]:
         terms = sorted({term for way in ways for group in way for term in group})
@@ -167,25 +167,27 @@ class Neighbourhood:
         if missing:
             self._stored |= {memory.id: memory for memory in self._snapshot.memories(missing)}
 
-    def _neighbours(self, entry: IndexEntry) -> list[tuple[str, float]]:
+    def _neighbours(self, entry: IndexEntry, at_least: float = -np.inf) -> list[tuple[str, float]]:
         """Return the ids of memories near to a text, nearest first, each with how near it is.
 
         A text of several passages is as near as that one of them which is farthest: what says
-        more than a memory is not what the memory says.
+        more than a memory is not what the memory says. Less near ones than `at_least` may lack.
         """
-        if self._last is None or self._last[0] is not entry:
+        if self._last is None or self._last[0] is not entry or self._last[1] > at_least:
             # What is inserted was compared with just before, and is linked by the same search.
-            self._last = (entry, self._searched(entry))
-        return self._last[1]
+            self._last = (entry, at_least, self._searched(entry, at_least))
+        return self._last[2]
 
-    def _searched(self, entry: IndexEntry) -> list[tuple[str, float]]:
+    def _searched(self, entry: IndexEntry, at_least: float) -> list[tuple[str, float]]:
         vectors = _vectors_of(entry)
         if not vectors or len(vectors) < len(entry.passages):
             return []
-        near = self._of_store(vectors) + self._vectors.nearest(vectors, _NEIGHBOURS)
+        near = self._of_store(vectors, at_least) + self._vectors.nearest(vectors, _NEIGHBOURS)
         return sorted(near, key=lambda one: (-one[1], one[0]))
 
-    def _of_store(self, vectors: Sequence[NDArray[np.int8]]) -> list[tuple[str, float]]:
+    def _of_store(
+        self, vectors: Sequence[NDArray[np.int8]], at_least: float
+    ) -> list[tuple[str, float]]:
         numbers = self._snapshot.nearest(vectors[0], _NEIGHBOURS, self._scope)
         if not len(numbers):
             return []
@@ -194,6 +196,10 @@ class Neighbourhood:
             found = self._snapshot.similarities(vector, numbers)
             best = highest(found.row, found.cosine, len(numbers), -1.0)
             least = np.minimum(least, best)
+        is_near = least >= at_least
+        numbers, least = numbers[is_near], least[is_near]
+        if not len(numbers):
+            return []
         ids = self._snapshot.items(numbers).record_id
         found_ids = zip(ids, least.tolist(), strict=True)
         return [(id_, near) for id_, near in found_ids if id_ not in self._entries]

@@ -176,7 +176,7 @@ def passage_rows(
 def _check_vector(passage: Passage, dimension: int | None) -> None:
     if passage.vector is None:
         return
-    if passage.vector.dtype.name != "int8" or passage.vector.shape != (dimension,):
+    if passage.vector.dtype != np.int8 or passage.vector.shape != (dimension,):
         found = f"{passage.vector.dtype.name} of shape {passage.vector.shape}"
         raise InvalidInput("vector", f"is {found}; the store holds int8 of length {dimension}")
 

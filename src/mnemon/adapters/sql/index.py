@@ -44,6 +44,7 @@ Row = tuple[Any, ...]
 ROLES = tuple(Role)
 _ROLE_CODES = {role.value: code for code, role in enumerate(ROLES)}
 _SEQUENCE_BITS = 32
+_NOTHING: Integers = np.empty(0, dtype=np.int64)
 
 
 class IndexSource(Protocol):
@@ -255,7 +256,6 @@ class OwnerIndex:
 
 def empty_index(generation: int) -> OwnerIndex:
     """Return the index of an owner who has nothing."""
-    nothing = np.empty(0, dtype=np.int64)
     shapes = {"record": (0, 16)}
     items = ItemColumns(**{n: Growing.empty(t, shapes.get(n, (0,))) for n, t in ITEM_TYPES.items()})
     passages = PassageColumns(**{n: Growing.empty(t) for n, t in PASSAGE_TYPES.items()})
@@ -264,8 +264,8 @@ def empty_index(generation: int) -> OwnerIndex:
         items=items,
         passages=passages,
         vectors=empty_vectors(0),
-        order=(nothing, nothing.astype(np.int32)),
-        hides=(nothing, nothing, nothing),
+        order=(_NOTHING, _NOTHING.astype(np.int32)),
+        hides=(_NOTHING, _NOTHING, _NOTHING),
         lineage=Lineage(),
         now=Validity(items, passages),
     )
@@ -289,8 +289,8 @@ def _with_written(index: OwnerIndex, source: IndexSource, stamp: Stamp) -> Owner
         index = _with_changes(index, changed)
     for first in range(index.stamp.next_item, stamp.next_item, _AT_ONCE):
         index = _with_new(index, source, first, stamp.next_item)
-    index = replace(index, hides=_hides(index, source.summaries()))
-    return replace(index, now=Validity(index.items, index.passages))
+    hides = _hides(index, source)
+    return replace(index, hides=hides, now=Validity(index.items, index.passages))
 
 
 def _with_uses(index: OwnerIndex, rows: Sequence[Row], new_from: int) -> OwnerIndex:
@@ -444,8 +444,10 @@ def _with_order(
     return np.insert(order[0], places, keys), np.insert(order[1], places, rows)
 
 
-def _hides(index: OwnerIndex, pairs: Sequence[Row]) -> tuple[Integers, Integers, Integers]:
-    numbers = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+def _hides(index: OwnerIndex, source: IndexSource) -> tuple[Integers, Integers, Integers]:
+    if not index.items.compressed.view.any():  # mostly: nothing has been summed up
+        return _NOTHING, _NOTHING, _NOTHING
+    numbers = np.array(source.summaries(), dtype=np.int64).reshape(-1, 2)
     summaries, targets = index.rows(numbers[:, 0]), index.rows(numbers[:, 1])
     items = index.items
     return targets, items.valid_from.view[summaries], items.valid_to.view[summaries]
