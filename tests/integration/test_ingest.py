@@ -201,7 +201,7 @@ def test_in_timeline_every_chunk_has_a_key() -> None:
 def test_a_stream_that_breaks_off_keeps_what_was_stored(embedder: Watched) -> None:
     text = paragraphs(300)
     with opened("standard", embedder) as memory:
-        embedder.left = 550
+        embedder.left = 450
         stored = 0
         with pytest.raises(ServiceFailed):  # noqa: PT012 - what it gave before counts
             for part in memory.ingest_stream([text], owner="a"):
