@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ from mnemon.services.access import Access
 from mnemon.services.indexing import Indexer
 from mnemon.services.models import NoModel
 from mnemon.services.touches import Touches
+from mnemon.values import dataclass
 from mnemon.wiring import Ground, Services, prices
 from mnemon.workers.background import Background
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mnemon.adapters.crypto.plain import PlainCipher
 from mnemon.config.urls import without_password
 from mnemon.errors import InvalidInput
 from mnemon.stores import is_postgres, open_ciphers, open_ring, postgres_place, store_path
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,11 +7,11 @@ for what learns, imports or consolidates.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from mnemon.domain.recall import CONTEXT_TOP_K, TOKEN_BUDGET
 from mnemon.ports.usage import Prices
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
@@ -20,6 +20,7 @@ from mnemon.errors import (
 )
 from mnemon.exchange.problems import UNKNOWN, error_of
 from mnemon.policies.retrying import Retrying, asked_wait_s
+from mnemon.values import dataclass
 
 KEY = "MNEMON_API_KEY"
 """The environment variable that holds the key, where none is given."""

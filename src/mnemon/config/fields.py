@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

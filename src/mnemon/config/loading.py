@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from mnemon.config.paths import file_path
 from mnemon.config.settings import Settings
 from mnemon.config.urls import is_conninfo
 from mnemon.errors import InvalidConfiguration
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

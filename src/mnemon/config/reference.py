@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mnemon.config.loading import ALL
 from mnemon.config.urls import HIDDEN, without_password
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from mnemon.config.fields import scalar
+from mnemon.values import dataclass
 
 
 def _count(value: int, what: str, profile: str, *, low: int = 1) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from mnemon.config.fields import scalar
@@ -16,6 +16,7 @@ from mnemon.config.sections import (
     Timeline,
     Vectors,
 )
+from mnemon.values import dataclass
 
 _COMPANION: dict[str, Any] = {"profile": "companion", "note": "companion only"}
 

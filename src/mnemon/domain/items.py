@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntFlag
+
+from mnemon.values import dataclass
 
 
 class Trait(IntFlag):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from mnemon.ports.embedder import Embedder
 from mnemon.ports.tokens import TokenCounter
 from mnemon.text.analysis import terms
 from mnemon.text.passages import passages
+from mnemon.values import dataclass
 
 Floats = NDArray[np.float64]
 

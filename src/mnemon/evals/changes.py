@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 
 from mnemon.policies.changing.relation import Relation, relation
+from mnemon.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

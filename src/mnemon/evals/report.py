@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -11,6 +11,7 @@ from rich.table import Table
 
 from mnemon.evals.metrics import Interval
 from mnemon.evals.runner import ALL, Figures
+from mnemon.values import dataclass
 
 _COLUMNS = {
     "recall@5": "R@5",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import fmean, median
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from mnemon.evals import metrics
 from mnemon.evals.conversations import Conversation, Question
 from mnemon.evals.metrics import Interval
+from mnemon.values import dataclass
 
 DEPTH = 50
 """How many results are asked for: enough for recall at 20 and ten different sessions; what a

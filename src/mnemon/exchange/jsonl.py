@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -25,6 +24,7 @@ from mnemon.errors import InvalidInput
 from mnemon.exchange.transcripts import Transcript, problem_of
 from mnemon.policies import arguments
 from mnemon.text.cleaning import clean
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

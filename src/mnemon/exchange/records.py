@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from mnemon.domain.memories import Memory
 from mnemon.domain.messages import Message
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from datetime import datetime

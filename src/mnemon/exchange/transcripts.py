@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
@@ -10,6 +9,7 @@ import msgspec
 
 from mnemon.errors import InvalidInput
 from mnemon.text.screening import redact
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from mnemon.domain.messages import Message

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from mnemon.text.cleaning import clean
 from mnemon.text.injection import is_suspicious
 from mnemon.text.screening import contains_secrets
 from mnemon.text.wordings import alike, content_terms
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

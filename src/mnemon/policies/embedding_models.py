@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from mnemon.values import dataclass
 
 _LATEST = ":latest"
 """The tag that Ollama adds where a name has none."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from mnemon.text.folding import fold
 from mnemon.text.relative_dates import dates_meant
 from mnemon.text.stances import FIRST_PERSON, NO, YES, Clause, clauses
 from mnemon.text.wordings import NAME, content_terms, counted_terms, implied_terms
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

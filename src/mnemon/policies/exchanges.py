@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mnemon.domain.memories import Origin
@@ -10,6 +9,7 @@ from mnemon.domain.messages import Message, Role
 from mnemon.policies.learning import Made
 from mnemon.policies.trust import OWN_KINDS, origins_in
 from mnemon.text.sentences import sentences
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mnemon.policies.faithfulness import ALIKE, likeness
@@ -13,6 +12,7 @@ from mnemon.text.features import count_words
 from mnemon.text.injection import is_suspicious
 from mnemon.text.sentences import sentences
 from mnemon.text.wordings import content_terms
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from mnemon.policies.support import names_and_numbers, unfounded, words_and_numb
 from mnemon.text.features import count_words
 from mnemon.text.sentences import sentences
 from mnemon.text.wordings import content_terms
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

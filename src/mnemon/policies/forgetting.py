@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

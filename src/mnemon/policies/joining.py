@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mnemon.policies.dedup import same_fact
 from mnemon.policies.folding import joined
 from mnemon.policies.merging import Insert, Restate, Rewrite
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from mnemon.policies.importance import importance, standard_kind
 from mnemon.text.cues import found
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from mnemon.domain.memories import Origin
 from mnemon.domain.messages import Role
 from mnemon.text.cues import cue_sentences
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
 
@@ -20,6 +20,7 @@ from mnemon.errors import InvalidInput
 from mnemon.policies.histories import Entry, text_of
 from mnemon.text.cleaning import clean, cleaned
 from mnemon.text.screening import contains_secrets
+from mnemon.values import dataclass
 
 ANOTHER, CUT = ".", "~"
 """What stands in an id between its path and what tells another reply, or a cut one, from it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mnemon.policies.evidence import sources
@@ -11,6 +10,7 @@ from mnemon.policies.support import names_and_numbers, supported_by, words_and_n
 from mnemon.text.normal import content_key
 from mnemon.text.sentences import sentences
 from mnemon.text.wordings import content_terms
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

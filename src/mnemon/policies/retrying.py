@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from email.utils import parsedate_to_datetime
+
+from mnemon.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from mnemon.domain.memories import Origin
 from mnemon.policies.salience import importance, salience, signals
 from mnemon.text.signs import is_about_now, is_statement, tells_preference
+from mnemon.values import dataclass
 
 WORKING = "working"
 SEMANTIC = "semantic"

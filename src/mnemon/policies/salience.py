@@ -5,13 +5,12 @@ The weights and the threshold are the `chunks` profile's own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from mnemon.policies.keeping import Weighed
 from mnemon.text.entities import names_something
 from mnemon.text.quantities import holds_number_or_date
 from mnemon.text.signs import tells_preference
 from mnemon.text.technical import holds_technical_term
+from mnemon.values import dataclass
 
 KEPT_FROM = 0.3
 """A chunk of less importance is not stored."""

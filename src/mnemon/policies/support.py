@@ -10,7 +10,7 @@ is not recalled costs less than an invented one that is. It can't tell who does 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ from mnemon.text.speech import leaning
 from mnemon.text.stances import clauses
 from mnemon.text.stopwords import STOP_WORDS
 from mnemon.text.wordings import CONTRASTS, NAME, NUMBER_TERMS, alike, content_terms, counted_terms
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

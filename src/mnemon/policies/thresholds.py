@@ -9,8 +9,9 @@ embedder, on labelled texts that ship with the package (`mnemon.evals.thresholds
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from mnemon.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ All times are timezone-aware; stores keep them to the microsecond, in UTC.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from mnemon.ports.columns import (
@@ -26,6 +25,7 @@ from mnemon.ports.removal import Erasure
 from mnemon.ports.snapshot import Snapshot
 from mnemon.ports.transaction import Transaction
 from mnemon.ports.upkeep import Vitals
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from mnemon.policies.condensing import Condensing, Sessions
@@ -22,6 +21,7 @@ from mnemon.policies.salience import KEPT_FROM, SalienceKeeping
 from mnemon.policies.sameness import IdenticalOnce
 from mnemon.profiles.model import Profile
 from mnemon.text.chunking import Sizes
+from mnemon.values import dataclass
 
 STANDARD_KINDS = {
     PROCEDURAL: "preference",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from mnemon.policies.judging import CueJudging
 from mnemon.policies.ranking.companion import RelevanceRanking
 from mnemon.policies.rendering.companion import PriorityRendering
 from mnemon.profiles.model import Profile
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from mnemon.policies.ranking.bm25 import HALF_AT
 from mnemon.policies.ranking.facts import HybridRanking
 from mnemon.policies.rendering.facts import HEADINGS, FlowingRendering
 from mnemon.profiles.model import Profile
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

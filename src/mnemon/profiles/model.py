@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from mnemon.policies.condensing import Condensing
 from mnemon.text.chunking import Sizes
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mnemon.ports.chat import Prompt, Turn
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

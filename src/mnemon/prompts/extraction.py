@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,6 +15,7 @@ from mnemon.prompts.schemas import all_of
 from mnemon.prompts.transcripts import numbered
 from mnemon.text.cleaning import cleaned
 from mnemon.text.normal import content_key
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,6 +12,7 @@ from mnemon.prompts.replies import BadReply, read_json
 from mnemon.prompts.schemas import all_of
 from mnemon.prompts.transcripts import numbered
 from mnemon.text.cleaning import cleaned
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from mnemon.domain.messages import Role
 from mnemon.policies.rendering.defusing import defuse
 from mnemon.prompts.fencing import LEFT_OUT
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import secrets
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from mnemon.errors import Disabled, InvalidConfiguration
 from mnemon.policies.ids import ENTROPY_BYTES, uuid7
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from mnemon.errors import Conflict, InvalidInput, NotFound
 from mnemon.policies import arguments
 from mnemon.ports.api_keys import ApiKey, KeyRole
 from mnemon.services.screening import screened_name
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from mnemon.services.access import Access

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
@@ -21,6 +21,7 @@ from mnemon.policies.thresholds import FITTED, SOURCES
 from mnemon.policies.vectors import quantise
 from mnemon.services.embedding import embedded
 from mnemon.text.normal import content_key
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

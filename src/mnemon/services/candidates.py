@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +20,7 @@ from mnemon.services.dated import dated
 from mnemon.services.surroundings import words_around
 from mnemon.services.vitality import strengths
 from mnemon.text.normal import content_key
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mnemon.domain.memories import Action, Event, Memory, Source, State
@@ -32,6 +32,7 @@ from mnemon.services.screening import screened_name, screened_tags
 from mnemon.services.vitality import aged
 from mnemon.services.writing import Writing
 from mnemon.text.normal import content_key
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mnemon.domain.memories import Memory, State
@@ -44,6 +44,7 @@ from mnemon.services.screening import screened_name
 from mnemon.services.summarising import Summary
 from mnemon.text.cleaning import cleaned
 from mnemon.text.screening import redact
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,7 +7,7 @@ for a history has no sources here; it goes where it tells what is forgotten.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mnemon.domain.memories import Action, Event, Memory, State
@@ -20,6 +20,7 @@ from mnemon.policies.retold import Retold, retold
 from mnemon.services.paging import all_memories
 from mnemon.services.remains import is_summary, last_forgotten, rested_on, versions_of
 from mnemon.text.sentences import sentences
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mnemon.domain.memories import EPISODE
@@ -11,6 +11,7 @@ from mnemon.policies.rendering.model import Material
 from mnemon.services.base_memory import shown
 from mnemon.steps import stepped
 from mnemon.text.cleaning import clean
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mnemon.domain.memories import Origin
@@ -10,6 +10,7 @@ from mnemon.errors import InvalidInput
 from mnemon.policies import arguments
 from mnemon.policies.trust import is_outranked, kind_for, may_hold
 from mnemon.services.screening import screened, screened_name, screened_tags
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

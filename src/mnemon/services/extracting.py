@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ from mnemon.services.planning import Order
 from mnemon.services.vitality import aged
 from mnemon.steps import stepped
 from mnemon.text.injection import is_suspicious
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

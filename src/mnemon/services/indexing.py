@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mnemon.policies.indexing import (
@@ -21,6 +21,7 @@ from mnemon.services.embedding import embedded
 from mnemon.text.features import features
 from mnemon.text.normal import content_key
 from mnemon.text.passages import passages
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

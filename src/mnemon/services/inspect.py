@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mnemon.domain.memories import History, Memory, Page, State
@@ -15,6 +15,7 @@ from mnemon.ports.mirrored import Mirrored
 from mnemon.services.drafts import checked_kind
 from mnemon.services.screening import screened_name
 from mnemon.services.vitality import aged
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

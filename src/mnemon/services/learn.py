@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mnemon.domain.memories import Memory, Source
@@ -20,6 +20,7 @@ from mnemon.steps import stepped
 from mnemon.text.cleaning import clean
 from mnemon.text.injection import is_suspicious
 from mnemon.text.screening import redact, redact_lines
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

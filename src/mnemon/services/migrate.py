@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from mnemon.errors import Conflict
 from mnemon.ports.cipher import KeyChanging, KeyCopying
 from mnemon.ports.moving import Migration, together
 from mnemon.ports.reembedding import Reembeddable
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from mnemon.domain.items import Trait
@@ -24,6 +24,7 @@ from mnemon.services.drafts import Draft, restated, together, told
 from mnemon.services.indexing import Text, memory_text
 from mnemon.services.neighbourhood import Neighbourhood
 from mnemon.services.vitality import aged
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from mnemon.services.remains import is_summary, messages_of, said_by, stands_wit
 from mnemon.services.screening import screened_name
 from mnemon.services.writing import Writing
 from mnemon.text.normal import content_key
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

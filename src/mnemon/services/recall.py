@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +18,7 @@ from mnemon.services.choosing import choose
 from mnemon.services.reranking import Reader, Reading, texts_to_read
 from mnemon.services.screening import screened
 from mnemon.steps import step, stepped
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mnemon.errors import InvalidInput, StoreUnavailable
@@ -10,6 +9,7 @@ from mnemon.policies.indexing import embedded_text
 from mnemon.policies.vectors import quantise
 from mnemon.ports.reembedding import EmbeddingModel, Reembeddable
 from mnemon.services.embedding import embedded
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

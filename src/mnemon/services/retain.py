@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from mnemon.domain.memories import State
 from mnemon.policies import arguments
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -9,7 +9,7 @@ beside what it is near to: never an error, never a loss.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mnemon.domain.memories import Link, Memory
@@ -20,6 +20,7 @@ from mnemon.services.indexing import Text
 from mnemon.services.maintain import evict
 from mnemon.services.planning import NotReady, Order, Plan, Planning, Ready, Step, texts_of
 from mnemon.steps import count, stepped
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

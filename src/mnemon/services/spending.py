@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mnemon.policies import arguments
 from mnemon.ports.usage import Spent
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

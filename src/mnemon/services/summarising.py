@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +18,7 @@ from mnemon.services.indexing import Text
 from mnemon.text.injection import is_suspicious
 from mnemon.text.screening import redact
 from mnemon.text.sentences import sentences
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mnemon.domain.memories import Action, Event, Memory, State
@@ -13,6 +13,7 @@ from mnemon.policies.kinds import kept_kinds, kind_in, with_kept
 from mnemon.services.indexing import Text, in_window, memory_text, message_text
 from mnemon.services.paging import all_memories
 from mnemon.services.writing import Writing
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, TypeGuard
 
@@ -20,6 +20,7 @@ from mnemon.services.indexing import Text, in_window, memory_text, message_text,
 from mnemon.services.paging import all_memories
 from mnemon.services.planning import IMPORTED, Order
 from mnemon.services.received import checked, taken_out
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mnemon.errors import InvalidInput, StoreDamaged
 from mnemon.ports.verifying import Checked, Finding, Verifiable
 from mnemon.services.indexing import Text, in_window, memory_text
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +12,7 @@ from mnemon.policies.novelty import novelty
 from mnemon.policies.trust import kind_for
 from mnemon.services.indexing import Text
 from mnemon.text.chunking import Sizes, stream_chunks
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -7,7 +7,6 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, wait
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from random import Random
@@ -20,6 +19,7 @@ from mnemon.services.crew import Crew
 from mnemon.services.extracting import Lost
 from mnemon.services.turns import LEASE_S, Hold, LearningTurn
 from mnemon.steps import count
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

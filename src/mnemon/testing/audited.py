@@ -8,11 +8,12 @@ reading; the rules were mended by them afterwards.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import resources
 from typing import Literal
 
 import msgspec
+
+from mnemon.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ leaves two memories, of which the newer is shown as the newer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from importlib import resources
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from mnemon.errors import InvalidInput
+from mnemon.values import dataclass
 
 
 class Label(StrEnum):

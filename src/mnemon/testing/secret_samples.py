@@ -7,7 +7,8 @@ nothing, and a secret stands between "⟦" and "⟧".
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from mnemon.values import dataclass
 
 _SECRET = re.compile("⟦(.+?)⟧", re.DOTALL)
 

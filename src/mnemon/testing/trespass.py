@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from itertools import chain, islice, product
 from typing import TYPE_CHECKING, Any, Final
@@ -17,6 +17,7 @@ from mnemon.domain.memories import Page
 from mnemon.domain.messages import Message, Role
 from mnemon.domain.recall import RecallResult
 from mnemon.errors import MnemonError
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from mnemon.engine import Mnemon

@@ -6,12 +6,12 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol
 
 from mnemon.domain.items import Span
 from mnemon.text.sentences import stripped
+from mnemon.values import dataclass
 
 # A stretch that is too long is cut to about this many parts of what fits, so that they fill what
 # is made of them to more than three quarters. A guess: more parts fill better and cost more

@@ -7,8 +7,9 @@ collections' kinds of attack, and held to the labelled texts in `mnemon.testing.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
+
+from mnemon.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

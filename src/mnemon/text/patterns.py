@@ -8,9 +8,9 @@ patterns matches. Patterns are looked for only where one of their triggers, word
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from mnemon.text.lists import listed
+from mnemon.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

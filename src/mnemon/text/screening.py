@@ -5,10 +5,9 @@ Every text passes here before it leaves the process: for the disk, an embedder, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from mnemon.text.injection import is_suspicious
 from mnemon.text.secrets import REDACTED, secret_spans
+from mnemon.values import dataclass
 
 __all__ = [
     "REDACTED",

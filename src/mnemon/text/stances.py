@@ -7,12 +7,12 @@ cautious in what counts as plainly said.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mnemon.text.lists import listed
 from mnemon.text.names import CAPITALISED_NAMES, NAMES
 from mnemon.text.sentences import sentences
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

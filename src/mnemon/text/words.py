@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from mnemon.values import dataclass
 
 # One way of writing each quote, apostrophe and hyphen; a minus sign stays a minus sign.
 _SAME_MARKS = str.maketrans(

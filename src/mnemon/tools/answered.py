@@ -6,10 +6,12 @@ in, begin a line, or pass for an instruction.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

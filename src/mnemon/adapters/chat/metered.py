@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from mnemon.adapters.chat.steady import SteadyChat, close_pieces
@@ -12,6 +11,7 @@ from mnemon.errors import LimitReached, StoreReadOnly, StoreUnavailable
 from mnemon.ports.chat import Reply
 from mnemon.ports.usage import Prices, Spent
 from mnemon.steps import step
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from nacl import pwhash
 from mnemon.adapters.crypto import files
 from mnemon.adapters.crypto.sealed import KEY_BYTES, new_key
 from mnemon.errors import InvalidConfiguration, KeyUnavailable
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

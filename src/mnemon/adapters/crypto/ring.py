@@ -10,7 +10,6 @@ backup is told from a damaged store.
 from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +37,7 @@ from mnemon.adapters.crypto.wrapping import (
 )
 from mnemon.adapters.folders import sync_folder
 from mnemon.errors import KeyUnavailable, StoreReadOnly
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

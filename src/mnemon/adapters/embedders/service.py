@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
@@ -16,6 +15,7 @@ from mnemon.errors import ServiceFailed
 from mnemon.policies.batching import batches
 from mnemon.policies.embedding_models import ChosenModel
 from mnemon.ports.embedder import TextRole
+from mnemon.values import dataclass
 
 _LEAST_LENGTH = 1e-12
 """A vector shorter than this has no direction that float32 would hold."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mnemon.adapters.sql.idempotency import DONE_WITHIN, KEPT, REPLY_IS_GONE
 from mnemon.errors import Conflict
 from mnemon.ports.idempotency import BeingDone
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

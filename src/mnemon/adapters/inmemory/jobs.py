@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import secrets
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from mnemon.ports.jobs import Lease
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from mnemon.adapters.sql.values import NEVER
 from mnemon.adapters.sql.work import WAITS
 from mnemon.domain.memories import DORMANT, EPISODE
 from mnemon.domain.work import Progress
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -7,7 +7,7 @@ same keys. So a backup of either can be restored into either.
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ from mnemon.adapters.sqlite.opening import prepare
 from mnemon.adapters.sqlite.unpacking import seal_of, unpack
 from mnemon.errors import Conflict, KeyUnavailable, StoreDamaged
 from mnemon.ports.backups import Restored
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

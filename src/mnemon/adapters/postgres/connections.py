@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
@@ -27,6 +27,7 @@ from mnemon.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 import psycopg
@@ -26,6 +25,7 @@ from mnemon.errors import (
     StoreTooNew,
     StoreUnavailable,
 )
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

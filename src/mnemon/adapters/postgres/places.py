@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from mnemon.adapters.postgres.connections import (
 )
 from mnemon.adapters.postgres.pool import Raw
 from mnemon.errors import InvalidConfiguration, StoreReadOnly
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

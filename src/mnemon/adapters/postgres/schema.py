@@ -19,7 +19,6 @@ data is built by batches or `CONCURRENTLY`, by a command. `guarding` has what a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -27,6 +26,7 @@ from mnemon.adapters.postgres.guarding import APPLICATION, MAINTENANCE
 from mnemon.adapters.postgres.schema_1 import first
 from mnemon.adapters.postgres.schema_2 import second
 from mnemon.adapters.sql.erasing import OWNED
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mnemon.adapters.postgres.connections import Access
@@ -17,6 +16,7 @@ from mnemon.adapters.postgres.places import session
 from mnemon.adapters.postgres.upgrading import parts_of
 from mnemon.adapters.postgres.vector_index import found
 from mnemon.errors import InvalidConfiguration, StoreReadOnly
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from mnemon.adapters.postgres.places import Place

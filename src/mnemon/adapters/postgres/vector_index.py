@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -20,6 +19,7 @@ from mnemon.adapters.postgres.places import owning, session
 from mnemon.adapters.postgres.upgrading import parts_of
 from mnemon.adapters.sql.spaces import Space, VectorFacts
 from mnemon.errors import Conflict, InvalidInput
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

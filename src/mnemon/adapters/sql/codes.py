@@ -15,12 +15,13 @@ docs/decisions/0004-sqlite-store.md).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mnemon.adapters.sql.arrays import Growing
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +12,7 @@ from mnemon.domain.memories import Origin, State
 from mnemon.domain.messages import Role
 from mnemon.errors import InvalidInput
 from mnemon.ports.store import MAX_PARTS
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

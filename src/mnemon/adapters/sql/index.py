@@ -8,7 +8,7 @@ what is new: items and passages are append-only by number, and what may change o
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -30,6 +30,7 @@ from mnemon.domain.memories import EPISODE
 from mnemon.domain.messages import Role
 from mnemon.policies.vectors import norms
 from mnemon.ports.store import PART_BITS
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +10,7 @@ from mnemon.adapters.sql.codes import LEARNED_FROM, estimates
 from mnemon.errors import InvalidInput
 from mnemon.policies.ranking.selection import run_starts
 from mnemon.policies.vectors import norms, row_products
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,12 +7,12 @@ store for the model of before finds another space in the owner's row, and is ref
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mnemon.errors import WrongEmbeddingModel
 from mnemon.ports.reembedding import EmbeddingModel
 from mnemon.ports.store import StoreMeta
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from mnemon.adapters.sql.connection import Connection

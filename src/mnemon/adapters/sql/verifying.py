@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ from mnemon.adapters.sql.values import unpack_id
 from mnemon.domain.items import Trait
 from mnemon.errors import StoreDamaged
 from mnemon.ports.verifying import Checked, Finding, StoredText
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

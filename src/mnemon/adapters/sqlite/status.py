@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mnemon.adapters.sqlite.reading import open_to_read
 from mnemon.adapters.sqlite.schema import APPLICATION_ID
 from mnemon.errors import StoreDamaged
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mnemon.adapters.sql.erasing import erase_rows
@@ -14,6 +13,7 @@ from mnemon.adapters.sqlite.reading import open_to_read
 from mnemon.adapters.sqlite.scrubbing import scrub
 from mnemon.errors import KeyUnavailable, NotFound, StoreDamaged
 from mnemon.ports.cipher import KeyChanging, KeyCopying, Twinning
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import os
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +15,7 @@ from mnemon.entrypoints.cli.output import print_json
 from mnemon.entrypoints.cli.terminal import visible
 from mnemon.entrypoints.cli.wiring import Configured
 from mnemon.errors import InvalidConfiguration, InvalidInput
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

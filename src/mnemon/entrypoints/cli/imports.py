@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias
@@ -20,6 +20,7 @@ from mnemon.exchange.jsonl import STRETCH, Remembered
 from mnemon.exchange.transcripts import Transcript
 from mnemon.policies import arguments
 from mnemon.text.cleaning import clean
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

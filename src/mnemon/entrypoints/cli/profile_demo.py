@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from mnemon.entrypoints.cli.output import console, counted, plain_text, table
 from mnemon.entrypoints.cli.terminal import one_line
 from mnemon.entrypoints.cli.wiring import passing
 from mnemon.evals.engine import AskingClock
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mnemon.domain.memories import Memory
 from mnemon.entrypoints.cli.output import counted, day, plain_text
 from mnemon.entrypoints.cli.results import bar, named, said_at
 from mnemon.entrypoints.cli.terminal import one_line
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from mnemon.adapters.clock import SystemClock
@@ -16,6 +16,7 @@ from mnemon.ports.chat import Reply, Turn
 from mnemon.prompts.answering import Room, answering, newest, system_text
 from mnemon.text.cleaning import clean, cleaned
 from mnemon.text.screening import redact
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from http import HTTPStatus
 from importlib.metadata import version
 from time import monotonic
@@ -44,6 +44,7 @@ from mnemon.entrypoints.http.routes import (
 )
 from mnemon.entrypoints.mcp import over_http as mcp
 from mnemon.errors import MnemonError
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Coroutine, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from fastapi import Depends, Header, Query, Request, Response
@@ -23,6 +23,7 @@ from mnemon.errors import Forbidden
 from mnemon.owner import OwnerMemory
 from mnemon.ports.api_keys import KeyRole
 from mnemon.ports.clock import Clock
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from fastapi.dependencies.models import Dependant

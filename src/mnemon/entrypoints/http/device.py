@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from mnemon.domain.messages import Role
@@ -14,6 +14,7 @@ from mnemon.policies.actions import split_action
 from mnemon.policies.rendering.tiers import STATE
 from mnemon.ports.chat import Turn
 from mnemon.prompts.device import answering_in_device, rendered_state
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -9,7 +9,7 @@ import secrets
 import threading
 import traceback
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from time import monotonic, perf_counter
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 
 from mnemon.entrypoints.http.problems import Problem, answer
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

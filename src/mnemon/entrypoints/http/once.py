@@ -8,7 +8,7 @@ memory is not stored twice anyway.
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import blake2b
 from typing import Annotated, Any
 
@@ -19,6 +19,7 @@ from mnemon.domain.messages import Message
 from mnemon.entrypoints.http.callers import Engine, KeyedRoute, Memory, Time
 from mnemon.entrypoints.http.wire import fields
 from mnemon.ports.idempotency import Idempotency, Reply
+from mnemon.values import dataclass
 
 _DONE = range(200, 300)
 _ID_BYTES = 16

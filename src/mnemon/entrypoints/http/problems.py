@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
+from dataclasses import field
 from http import HTTPStatus
 from math import ceil
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from mnemon.entrypoints.statuses import status_of
 from mnemon.errors import InvalidInput, MnemonError, ServiceFailed, StoreUnavailable
 from mnemon.exchange.problems import UNKNOWN, Fact, facts_of, type_of
 from mnemon.ports.idempotency import BeingDone
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -15,7 +15,6 @@ import sys
 import tempfile
 import threading
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from multiprocessing.connection import wait
 from time import monotonic
 from typing import TYPE_CHECKING, Final
@@ -26,6 +25,7 @@ from mnemon.entrypoints.http import serving
 from mnemon.entrypoints.http.metrics import SHARED, forget_process
 from mnemon.errors import InvalidConfiguration, MnemonError
 from mnemon.stores import IN_MEMORY
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

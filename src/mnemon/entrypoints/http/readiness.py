@@ -7,11 +7,12 @@ import logging
 import shutil
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import field
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from mnemon.errors import MnemonError, StoreReadOnly, StoreUnavailable
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,7 +6,7 @@ import json
 import logging
 import os
 import signal
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.util import find_spec
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Literal
@@ -19,6 +19,7 @@ from mnemon.entrypoints.http.app import Serving, create_app
 from mnemon.entrypoints.http.proxying.configured import configured, proxying
 from mnemon.errors import InvalidConfiguration
 from mnemon.stores import IN_MEMORY, is_postgres, store_path
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     import asyncio

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
 import msgspec
+
+from mnemon.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mnemon.domain.memories import Memory, Origin
 from mnemon.policies.merging import Candidate, Decision, Insert, Replace, Restate
 from mnemon.policies.trust import is_outranked
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from mnemon.policies.changing.relation import Finding

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from mnemon.text.statements.places import are_apart, are_of_one_level, place
+from mnemon.values import dataclass
 
 _WEEKDAYS = (
     "monday mon montag", "tuesday tue tues dienstag", "wednesday wed mittwoch",

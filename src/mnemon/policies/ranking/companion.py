@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from mnemon.policies.ranking.bm25 import saturated
 from mnemon.policies.ranking.model import Query, Scores
 from mnemon.text.analysis import terms
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

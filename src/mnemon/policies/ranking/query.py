@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from mnemon.domain.items import Trait
@@ -15,6 +14,7 @@ from mnemon.policies.ranking.query_breadth import asks_for_several
 from mnemon.policies.ranking.query_dates import periods
 from mnemon.policies.ranking.query_phrasing import tidied, without_phrasing
 from mnemon.text.analysis import terms
+from mnemon.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ assistant (`ranking.fitted`). See docs/decisions/0005-standard-ranking.md and
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
@@ -22,6 +21,7 @@ from mnemon.policies.ranking.fitted import FITTED
 from mnemon.policies.ranking.model import Candidates, Query, Scores
 from mnemon.policies.ranking.query import Cues, cues_of, prepared
 from mnemon.policies.ranking.selection import distinct
+from mnemon.values import dataclass
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

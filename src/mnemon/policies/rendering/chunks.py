@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mnemon.domain.memories import Memory
 from mnemon.policies.rendering.lines import fitted, said
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mnemon.policies.rendering.filling import Section, filled
 from mnemon.policies.rendering.lines import claim_of, said
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mnemon.domain.items import Span
@@ -13,6 +12,7 @@ from mnemon.policies.rendering.defusing import defuse
 from mnemon.policies.rendering.filling import Section, filled
 from mnemon.policies.rendering.lines import claim_of, said
 from mnemon.text.screening import screen
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mnemon.domain.memories import Memory
@@ -10,6 +9,7 @@ from mnemon.domain.messages import Message
 from mnemon.policies.rendering.defusing import defuse, fenced, shown_name, told_lines
 from mnemon.policies.rendering.lines import CLAIMS
 from mnemon.policies.trust import is_claim
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

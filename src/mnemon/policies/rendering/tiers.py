@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mnemon.policies.rendering.defusing import defuse, told_lines
 from mnemon.policies.rendering.lines import claim_of, fitted, said
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mnemon.domain.memories import Memory, Origin, Source, State
@@ -14,6 +13,7 @@ from mnemon.services.base_memory import shown
 from mnemon.services.consolidation.staging import Consolidated, Moved
 from mnemon.services.paging import all_memories
 from mnemon.text.normal import content_key
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mnemon.domain.memories import EPISODE
@@ -14,6 +14,7 @@ from mnemon.prompts.summary import CASCADE
 from mnemon.prompts.transcripts import spoken
 from mnemon.services.consolidation.staging import Consolidated, Moved, sources_of
 from mnemon.services.heard import heard_before
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +11,7 @@ from mnemon.domain.recall import Scope
 from mnemon.prompts.summary import SESSION
 from mnemon.prompts.transcripts import Spoken
 from mnemon.services.consolidation.staging import Consolidated, Moved, compressed
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -7,13 +7,14 @@ thrown away, and the step begins anew. What a result stands for is never removed
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mnemon.domain.memories import Action, Event, Link, Memory, Origin, Source
 from mnemon.policies.trust import least_trusted
 from mnemon.services.indexing import memory_text
 from mnemon.services.vitality import aged
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

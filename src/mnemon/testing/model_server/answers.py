@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
+
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

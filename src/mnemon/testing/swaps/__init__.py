@@ -23,13 +23,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from mnemon.testing.swaps import marks, numbers, phrases, plurals, verbs
 from mnemon.testing.swaps.edits import Rule, word_rule
 from mnemon.testing.swaps.idioms import FIXED
 from mnemon.testing.swaps.words import WORDS, Language, language_of, listed
+from mnemon.values import dataclass
 
 __all__ = ["KINDS", "MARK_KINDS", "Swap", "language_of", "swaps"]
 

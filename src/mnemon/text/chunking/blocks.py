@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum, auto
 
 from mnemon.text.chunking.lines import Line, lines
 from mnemon.text.code import closes_fence, opened_fence
+from mnemon.values import dataclass
 
 # An item of a list with blank lines between its items that is longer than this is a paragraph
 # that happens to be numbered, and a block of its own. About 50 tokens: the least of a chunk.

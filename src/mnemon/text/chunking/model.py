@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from mnemon.domain.items import Span
 from mnemon.errors import InvalidInput
+from mnemon.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from mnemon.domain.items import Span
@@ -13,6 +12,7 @@ from mnemon.text.chunking.model import Sizes
 from mnemon.text.chunking.seams import SEAMS
 from mnemon.text.cutting import Counted, Counter, Room, counted, cut_to_fit
 from mnemon.text.sentences import stripped
+from mnemon.values import dataclass
 
 _WHOLE_KINDS = (BlockKind.CODE, BlockKind.LIST, BlockKind.TABLE)
 

@@ -8,9 +8,10 @@ issuer's: a token that was cut is still most of a token.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
+
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import lru_cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -20,6 +20,7 @@ from mnemon.text.cues.phrases import Phrases, runs
 from mnemon.text.sentences import sentences
 from mnemon.text.signs.language import Signs
 from mnemon.text.speech import leaning
+from mnemon.values import dataclass
 
 # A subject, a predicate and something it says of it.
 _LEAST_WORDS = 3

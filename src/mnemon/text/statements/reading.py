@@ -6,7 +6,6 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -17,6 +16,7 @@ from mnemon.text.sentences import sentences
 from mnemon.text.statements.language import Attribute, Grammar, Mark
 from mnemon.text.statements.numbers import AGE_STEP, names_of, number
 from mnemon.text.statements.vocabulary import OCCUPATIONS
+from mnemon.values import dataclass
 
 MAX_CHARS = 160
 """A longer sentence says more than one plain thing. A guess."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -16,6 +15,7 @@ from mnemon.entrypoints.cli.notices import aside, held_back
 from mnemon.entrypoints.cli.output import console, counted, print_json_line, print_text, table
 from mnemon.entrypoints.cli.terminal import VisiblePieces, one_line
 from mnemon.errors import InvalidConfiguration
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

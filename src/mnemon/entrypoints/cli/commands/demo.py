@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 import time
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from mnemon.entrypoints.cli.calls import Call, command
 from mnemon.entrypoints.cli.output import console, print_json
 from mnemon.entrypoints.cli.replay import Asked, Replayed, Screen
 from mnemon.entrypoints.cli.wiring import passing
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,11 +6,12 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Final
 
 from mnemon.errors import ServiceFailed, StoreUnavailable
+from mnemon.values import dataclass
 
 Job = Callable[[], None]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from mnemon.adapters.chat.anthropic import URL
@@ -34,6 +34,7 @@ from mnemon.entrypoints.http.proxying.upstreams import (
     without_key,
 )
 from mnemon.errors import ServiceFailed
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     import anthropic

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NoReturn
 
 from mnemon.entrypoints.http.problems import Problem, Wrong
 from mnemon.entrypoints.http.wire.fields import is_deep
+from mnemon.values import dataclass
 
 Entry = Mapping[str, Any]
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from mnemon.adapters.chat.openai import CUT
 from mnemon.adapters.clients.wire import dig
 from mnemon.policies.arguments import MAX_MESSAGE_CHARS
+from mnemon.values import dataclass
 
 _DATA: Final = b"data:"
 

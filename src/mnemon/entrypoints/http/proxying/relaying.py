@@ -11,7 +11,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -35,6 +35,7 @@ from mnemon.entrypoints.http.proxying.remembering import (
 from mnemon.entrypoints.http.proxying.timely import Timely, TooLate
 from mnemon.entrypoints.http.proxying.upstreams import Answer
 from mnemon.errors import MnemonError, ServiceFailed
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

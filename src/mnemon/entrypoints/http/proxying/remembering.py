@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from mnemon.policies.resending import (
 )
 from mnemon.prompts.answering import memory_text
 from mnemon.text.screening import redact, redact_lines
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from mnemon.entrypoints.http.proxying.hearing import Heard

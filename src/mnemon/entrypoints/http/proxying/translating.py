@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from mnemon.adapters.clients.wire import count, dig
 from mnemon.entrypoints.http.problems import Problem
+from mnemon.values import dataclass
 
 MAX_TOKENS: Final = 4_096
 """What a reply may take where a client does not say, as Anthropic wants it said: a guess."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import httpx
@@ -20,6 +20,7 @@ from mnemon.adapters.clients.wire import (
     unreadable,
 )
 from mnemon.text.screening import REDACTED
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager

@@ -1,0 +1,162 @@
+"""Frozen dataclasses that are quick to make: what a program waits for when it starts.
+
+The standard library writes six methods of each class as text and compiles them, used or not: most
+of a millisecond a class, a third of what a process took until its first recall. Here the methods
+are shared, but for `__init__`, which is written when the first object of its class is made.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import MISSING, Field, FrozenInstanceError, fields
+from functools import partial
+from operator import attrgetter
+from reprlib import recursive_repr
+from types import MethodType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from dataclasses import dataclass
+else:
+
+    def dataclass(cls: type | None = None, /, **options: bool) -> object:
+        """Do what `dataclasses.dataclass` does; sooner where it is frozen, and has slots."""
+        if _is_plain(options):
+            return partial(_value, kw_only=options.get("kw_only", False))
+        return dataclasses.dataclass(cls, **options)
+
+
+__all__ = ["dataclass"]
+
+_ABSENT: Any = type("_Absent", (), {"__repr__": lambda _: "<factory>", "__slots__": ()})()
+"""The argument that was not given, where a default is to be made."""
+
+
+def _is_plain(options: dict[str, bool]) -> bool:
+    return {**options, "kw_only": False} == {"frozen": True, "slots": True, "kw_only": False}
+
+
+def _value(cls: Any, *, kw_only: bool) -> Any:
+    if any(map(dataclasses.is_dataclass, cls.__mro__[1:])):
+        return dataclasses.dataclass(frozen=True, slots=True, kw_only=kw_only)(cls)
+    # Without one, the standard library writes one from the signature, for the same price again.
+    cls.__doc__ = cls.__doc__ or cls.__name__
+    fielded = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)
+    made = fielded(cls)
+    for each in ("init", "repr", "eq", "frozen"):  # who derives a dataclass from it looks there
+        setattr(made.__dataclass_params__, each, True)
+    for name, method in _methods(made).items():
+        if cls.__dict__.get(name) is None:
+            setattr(made, name, method)
+    return made
+
+
+def _methods(cls: type) -> dict[str, object]:
+    """Return what a frozen dataclass has, as the standard library would write it."""
+    eq, hash_ = _comparing(each.name for each in fields(cls) if each.compare)
+    return {
+        "__init__": _Init(cls),
+        "__repr__": _repr,
+        "__eq__": eq,
+        "__hash__": hash_,
+        "__setattr__": _refuse_to_set,
+        "__delattr__": _refuse_to_delete,
+        "__getstate__": _state,
+        "__setstate__": _set_state,
+    }
+
+
+@recursive_repr()
+def _repr(self: Any) -> str:
+    shown = (f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
+    return f"{type(self).__qualname__}({', '.join(shown)})"
+
+
+def _comparing(
+    compared: Iterable[str],
+) -> tuple[Callable[[Any, object], Any], Callable[[Any], int]]:
+    # `attrgetter` is the quickest, but returns a tuple only where there are several names.
+    names = tuple(compared)
+    values: Callable[[Any], tuple[object, ...]] = (
+        attrgetter(*names)
+        if len(names) > 1
+        else (lambda self: tuple(getattr(self, name) for name in names))
+    )
+
+    def eq(self: Any, other: object) -> Any:
+        if other.__class__ is not self.__class__:
+            return NotImplemented
+        return values(self) == values(other)
+
+    def hash_(self: Any) -> int:
+        return hash(values(self))
+
+    return eq, hash_
+
+
+def _refuse_to_set(_: object, name: str, _value: object) -> NoReturn:
+    raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+def _refuse_to_delete(_: object, name: str) -> NoReturn:
+    raise FrozenInstanceError(f"cannot delete field {name!r}")
+
+
+def _state(self: Any) -> list[object]:
+    return [getattr(self, each.name) for each in fields(self)]
+
+
+def _set_state(self: Any, state: Iterable[object]) -> None:
+    for each, value in zip(fields(self), state, strict=True):
+        object.__setattr__(self, each.name, value)
+
+
+class _Init:
+    """Stands in the place of `__init__` until that is needed, and then puts it there."""
+
+    def __init__(self, cls: Any) -> None:
+        self._cls = cls
+
+    def __get__(self, instance: object, _: type | None = None) -> Callable[..., None]:
+        init = self._cls.__init__ = _written(self._cls)
+        return init if instance is None else MethodType(init, instance)
+
+
+def _written(cls: Any) -> Callable[..., None]:
+    """Write what sets the fields of an object of this class."""
+    given = sorted((each for each in fields(cls) if each.init), key=_is_named)
+    first_named = next((each.name for each in given if _is_named(each)), None)
+    parameters = ["self"]
+    for each in given:
+        parameters += ["*"] * (each.name == first_named)
+        parameters.append(each.name if _is_required(each) else f"{each.name}=_d_{each.name}")
+    lines = [_setting(each) for each in fields(cls) if each.init or not _is_required(each)]
+    lines += ["self.__post_init__()"] * hasattr(cls, "__post_init__")
+    scope: dict[str, Any] = {"_set": object.__setattr__, "_absent": _ABSENT}
+    for each in fields(cls):
+        made = each.default_factory
+        scope[f"_f_{each.name}"] = made
+        scope[f"_d_{each.name}"] = each.default if made is MISSING else _ABSENT
+    exec(f"def __init__({', '.join(parameters)}):\n {'; '.join(lines) or 'pass'}", scope)  # noqa: S102 - the text is made of our own names
+    init: Callable[..., None] = scope["__init__"]
+    init.__qualname__ = f"{cls.__qualname__}.__init__"
+    init.__module__ = cls.__module__
+    init.__annotations__ = {**{each.name: each.type for each in given}, "return": None}
+    return init
+
+
+def _is_named(field: Field[Any]) -> bool:
+    return field.kw_only is True
+
+
+def _is_required(field: Field[Any]) -> bool:
+    return field.default is MISSING and field.default_factory is MISSING
+
+
+def _setting(field: Field[Any]) -> str:
+    name = field.name
+    value = name if field.init else f"_d_{name}"
+    if field.default_factory is not MISSING:
+        value = f"_f_{name}() if {value} is _absent else {value}"
+    return f"_set(self, {name!r}, {value})"
