@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from mnemon.config.paths import file_path
 from mnemon.config.settings import Settings
 from mnemon.config.urls import is_conninfo
 from mnemon.errors import InvalidConfiguration
+from mnemon.text.expressions import expression
 from mnemon.values import dataclass
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ BUILT_IN = ("standard", "companion", "facts", "chunks", "tiers", "timeline")
 _PREFIX = "MNEMON_"
 _PROFILES = "profiles"
 _IN_PROFILE = 4  # memory, profiles, the name, the key
-_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+_NAME = expression(r"[a-z][a-z0-9_-]{0,63}")
 _KEY_PATH = "encryption_key_path"
 _BESIDE_CONFIGURATION = ("embedding.api_key_file", "chat.api_key_file", "vectors.chroma_path")
 _VARIABLES = {setting.variable: setting for setting in ALL.values()}

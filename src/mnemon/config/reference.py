@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from typing import TYPE_CHECKING
 
 from mnemon.config.loading import ALL
 from mnemon.config.urls import HIDDEN, without_password
+from mnemon.text.expressions import expression
 from mnemon.values import dataclass
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _HEAD = (
     "| setting | type | default | range | profile | what it is |\n"
     "|---|---|---|---|---|---|\n"
 )  # fmt: skip
-_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
+_VARIABLE = expression(r"[A-Z][A-Z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,21 +14,22 @@ from mnemon.policies.exchanges import ANSWER, QUESTION
 from mnemon.policies.fragments import fragment
 from mnemon.policies.rendering.defusing import QUOTED
 from mnemon.policies.rendering.lines import CLAIMS
+from mnemon.text.expressions import expression
 from mnemon.text.hollow import filler, is_order, is_recalling, is_reply
 
-_LIST = re.compile(
+_LIST = expression(
     r"(?:^|\n)\W{0,6}(?:(?:user|relevant|known|recalled|retrieved|your|my|previous|saved|stored"
     r"|long[- ]term|past|the|bekannte|relevante|gespeicherte) ){0,3}"
     r"(?:memor(?:y|ies)|memory context|erinnerungen)"
     r"(?: (?:of|about|from|über|von) [\w' ]{1,40})?\W{0,4}\n\s*(?:[-*•]|\d{1,2}[.)]) ",
     re.IGNORECASE,
 )
-_TAG = re.compile(
+_TAG = expression(
     r"</?(?:(?:relevant|user|recalled|retrieved|long[-_]?term|core|archival)[-_])?"
     r"(?:memor(?:y|ies)|memory[-_]context)\b[^<>\n]{0,80}>",
     re.IGNORECASE,
 )
-_KIND = re.compile(r"\[(?:WORKING|SEMANTIC|EPISODIC|PROCEDURAL)\] \S")
+_KIND = expression(r"\[(?:WORKING|SEMANTIC|EPISODIC|PROCEDURAL)\] \S")
 
 
 class Judgement(StrEnum):

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from mnemon.text.dates import named_dates
+from mnemon.text.expressions import expression
 from mnemon.text.figures import figures
 from mnemon.text.folding import fold
 from mnemon.text.relative_dates import dates_meant
@@ -21,15 +22,15 @@ if TYPE_CHECKING:
 
     from mnemon.text.dates import Days
 
-WORD = re.compile(r"[^\W\d_][\w'’-]*")
+WORD = expression(r"[^\W\d_][\w'’-]*")
 """A word, with what is joined to it."""
 
-_POSSESSIVE = re.compile(r"['’]s?$")
-_OWNED = re.compile(r"\b(?:my|our|his|her|their|your)\s+([^\W\d_]+)", re.IGNORECASE)
-_THE_USER = re.compile(
+_POSSESSIVE = expression(r"['’]s?$")
+_OWNED = expression(r"\b(?:my|our|his|her|their|your)\s+([^\W\d_]+)", re.IGNORECASE)
+_THE_USER = expression(
     r"\b(?:the|der|die|den|dem|des)\s+(?:user|(?:be)?nutzer(?:in)?)s?\b(?!\s+(?:id|name|interface))"
 )
-_YOU = re.compile(r"\b(?:you|yours?|du|dein\w*|dir|dich|sie|ihr\w*|ihnen)\b", re.IGNORECASE)
+_YOU = expression(r"\b(?:you|yours?|du|dein\w*|dir|dich|sie|ihr\w*|ihnen)\b", re.IGNORECASE)
 _REST_WORDS = 4
 """A denial of so few words is the rest of what stands before it: "but not coffee". A guess."""
 

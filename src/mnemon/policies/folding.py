@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from mnemon.text.expressions import expression
 from mnemon.text.normal import content_key
 from mnemon.text.sentences import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_LABEL = re.compile(r"[QA]: (?=\S)")
-_LONG_WORD = re.compile(r"[a-z]{6,}")
+_LABEL = expression(r"[QA]: (?=\S)")
+_LONG_WORD = expression(r"[a-z]{6,}")
 _WRITTEN_OUT = frozenset({"cannot", "couldn", "mightn", "should", "shouldn", "wouldn"})
 """Long words that the normal form writes out, or that it makes of others."""
 

@@ -9,7 +9,6 @@ other spaces), or leaves calls of tools out, tells nothing new.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
@@ -19,6 +18,7 @@ from mnemon.domain.messages import Role, role_of
 from mnemon.errors import InvalidInput
 from mnemon.policies.histories import Entry, text_of
 from mnemon.text.cleaning import clean, cleaned
+from mnemon.text.expressions import expression
 from mnemon.text.screening import contains_secrets
 from mnemon.values import dataclass
 
@@ -26,7 +26,7 @@ ANOTHER, CUT = ".", "~"
 """What stands in an id between its path and what tells another reply, or a cut one, from it."""
 
 _ID = "chat-"
-_NAME = re.compile(r"[\w.-]{1,64}")
+_NAME = expression(r"[\w.-]{1,64}")
 """As OpenAI takes names, and a little more."""
 
 _DIGEST_BYTES = 12

@@ -18,6 +18,7 @@ from mnemon.domain.memories import Origin
 from mnemon.policies.evidence import WORD, bare, sources, words_of
 from mnemon.policies.trust import is_outranked, least_trusted
 from mnemon.text.dates import MONTHS, named_dates, without_dates
+from mnemon.text.expressions import expression
 from mnemon.text.figures import figures
 from mnemon.text.folding import fold
 from mnemon.text.names import CAPITALISED_NAMES, NAMES
@@ -45,14 +46,14 @@ inventions pass, and with none to spare long facts in a model's own words are lo
 
 _WEEK, _MONTH = 7, 31
 _BEGINNING = 4
-_HAS = re.compile(r"\bhat\b")  # an English word, and so no stop word
-_ROLE = re.compile(
+_HAS = expression(r"\bhat\b")  # an English word, and so no stop word
+_ROLE = expression(
     r"\b(?:is|was|became) an?\s+((?:[^\W\d_]+\s+){0,3}?[^\W\d_]+)"
     r"(?=\s+(?:in|at|for|of|from|who|and|with|by|to|on)\b|\W*$)",
     re.IGNORECASE,
 )
 _USER = frozenset({"user", "nutzer", "nutzerin", "benutzer", "assistant", "assistent"})
-_OF_USER = re.compile(
+_OF_USER = expression(
     r"\W*(?:(?:the|der|die)\s+)?(?:user|nutzer|nutzerin|benutzer)\s", re.IGNORECASE
 )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,6 +11,7 @@ from mnemon.prompts.fencing import WHAT_A_FENCE_IS, fenced
 from mnemon.prompts.replies import BadReply, read_json
 from mnemon.prompts.schemas import all_of
 from mnemon.text.cleaning import cleaned
+from mnemon.text.expressions import expression
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +59,7 @@ Reply with JSON only, an object of four lists of short notes; a list may be empt
 
 _NOTES = {"type": "array", "items": {"type": "string"}}
 _SCHEMA = Schema("base_memory", all_of(dict.fromkeys(SECTIONS, _NOTES)))
-_BULLET = re.compile(r"^(?:[-*•]\s+)+")
+_BULLET = expression(r"^(?:[-*•]\s+)+")
 _NOTHING = "(nothing)"
 
 

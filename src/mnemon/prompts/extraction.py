@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import date
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,6 +13,7 @@ from mnemon.prompts.replies import BadReply, read_json
 from mnemon.prompts.schemas import all_of
 from mnemon.prompts.transcripts import numbered
 from mnemon.text.cleaning import cleaned
+from mnemon.text.expressions import expression
 from mnemon.text.normal import content_key
 from mnemon.values import dataclass
 
@@ -32,8 +32,8 @@ MAX_TOKENS = 1_024
 USUAL_WEIGHT = 5
 """How much a fact matters of which nothing is said, from 1 to 10 (`facts`: AddOpts)."""
 
-_EXPIRY = re.compile(r"[0-9]{1,9}[dhm]")
-_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)\b")
+_EXPIRY = expression(r"[0-9]{1,9}[dhm]")
+_DATE = expression(r"(\d{4})-(\d\d)-(\d\d)\b")
 
 _RULES = """\
 You take notes for a long-term memory. Read the conversation and write down the facts that will \

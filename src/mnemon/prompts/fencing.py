@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from mnemon.errors import InvalidInput
 from mnemon.policies.rendering.defusing import document_lines
+from mnemon.text.expressions import expression
 from mnemon.text.folding import fold
 
 LEFT_OUT = "[…]"
@@ -19,7 +18,7 @@ WHAT_A_FENCE_IS = (
 )
 """What every system turn says of fences."""
 
-_NONCE = re.compile(r"[0-9a-f]{16,64}")
+_NONCE = expression(r"[0-9a-f]{16,64}")
 _QUOTE = "> "
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mnemon.domain.messages import Role
 from mnemon.policies.rendering.defusing import defuse
 from mnemon.prompts.fencing import LEFT_OUT
+from mnemon.text.expressions import expression
 from mnemon.values import dataclass
 
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ MAX_CHARS = 24_000
 model with room for 8,192 has room for the rules and its reply, too."""
 
 _MAX_NAME_CHARS = 60
-_NO_NAME = re.compile(r"[^\w .'’-]+")
-_NUMBERED = re.compile(r"^(\s*)\[(\d+)\]", re.MULTILINE)
+_NO_NAME = expression(r"[^\w .'’-]+")
+_NUMBERED = expression(r"^(\s*)\[(\d+)\]", re.MULTILINE)
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 

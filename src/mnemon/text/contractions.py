@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from mnemon.text.expressions import expression
 from mnemon.text.lists import listed
 from mnemon.text.words import Word
 
@@ -45,7 +45,7 @@ _ADJECTIVES = listed(
     indeed called named allowed supposed used based located born allergic
     """
 )
-_PARTS = re.compile(r"([^\W_]+(?:-[^\W_]+)*)'([^\W\d_]+)")
+_PARTS = expression(r"([^\W_]+(?:-[^\W_]+)*)'([^\W\d_]+)")
 _NAME_LETTERS = 2
 
 

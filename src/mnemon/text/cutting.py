@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,6 +9,7 @@ from itertools import pairwise
 from typing import Protocol
 
 from mnemon.domain.items import Span
+from mnemon.text.expressions import expression
 from mnemon.text.sentences import stripped
 from mnemon.values import dataclass
 
@@ -22,10 +22,10 @@ _PARTS_EACH = 4
 _MAX_MARKS = 16
 _MAX_WORD = 40
 
-_SPACE = re.compile(r"\s+")
+_SPACE = expression(r"\s+")
 _JOINER = "\u200d"
 # Scripts whose words have spaces between them: Latin, Greek, Cyrillic, and digits.
-_IN_SPACED_WORD = re.compile(
+_IN_SPACED_WORD = expression(
     "[0-9A-Za-z\u00c0-\u024f\u0370-\u03ff\u0400-\u052f][0-9A-Za-z\u00c0-\u024f\u0370-\u03ff\u0400-\u052f]"
 )
 

@@ -8,6 +8,7 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 from mnemon.domain.items import Span
+from mnemon.text.expressions import expression
 from mnemon.values import dataclass
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ _DAY = r"(?P<day>0?[1-9]|[12]\d|3[01])"
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 
 _FORMS = tuple(
-    re.compile(pattern, re.IGNORECASE)
+    expression(pattern, re.IGNORECASE)
     for pattern in (
         rf"\b{_YEAR}-(?P<month>\d\d?)-{_DAY}\b",
         rf"\b{_DAY}\.(?P<month>\d\d?)\.{_YEAR}\b",

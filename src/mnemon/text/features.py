@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from mnemon.domain.items import Features, Trait
 from mnemon.text.code import without_code
+from mnemon.text.expressions import expression
 from mnemon.text.injection import is_suspicious
 from mnemon.text.patterns import (
     FIRST_PERSON_WORDS,
@@ -21,12 +20,12 @@ from mnemon.text.patterns import (
 )
 
 # The last part leaves out "i.e.".
-_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?(?!\.\w|[^\W\d_])")
-_DIGIT = re.compile(r"\d")
+_WORD = expression(r"[^\W\d_]+(?:'[^\W\d_]+)?(?!\.\w|[^\W\d_])")
+_DIGIT = expression(r"\d")
 # What may follow a question mark at the end: quotes, brackets, emoji, more marks, white space.
-_QUESTION = re.compile(r"[?？؟՞፧⁇⁈⁉][^\w]*$")
+_QUESTION = expression(r"[?？؟՞፧⁇⁈⁉][^\w]*$")
 _TAIL = 40
-_UNSPACED = re.compile(
+_UNSPACED = expression(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff]"
 )

@@ -7,6 +7,7 @@ import binascii
 import re
 from typing import TYPE_CHECKING
 
+from mnemon.text.expressions import expression
 from mnemon.text.folding import fold
 from mnemon.text.injection_rules import RULES
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from mnemon.text.injection_rules import Rule
 
 # Where an order begins: at a sentence's or clause's start, or after a word that leads to one.
-_ORDER_BEGINS = re.compile(
+_ORDER_BEGINS = expression(
     r"(?:^|[.!?:;,\n()\[\]{}<>*#|/\-–—…\"'`“”„«»]"
     r"|\b(?:please|pls|bitte|now|then|and|und|just|kindly|so|but|first|instead|jetzt|dann|also|immediately"
     r"|simply|always|must|shall|from (?:here|now) on"
@@ -28,7 +29,7 @@ _BEFORE = 40
 _QUOTES = {"'": "'", '"': '"', "`": "`", "“": "”", "„": "“", "«": "»", "»": "«", "‘": "’"}
 _MOST_QUOTED = 60
 
-_BLOB = re.compile(r"(?<![\w+/=])[A-Za-z0-9+/]{24,4000}={0,2}(?![\w+/=])")
+_BLOB = expression(r"(?<![\w+/=])[A-Za-z0-9+/]{24,4000}={0,2}(?![\w+/=])")
 _MOST_BLOBS = 50
 _ROT13 = str.maketrans("abcdefghijklmnopqrstuvwxyz", "nopqrstuvwxyzabcdefghijklm")
 _ROT13_MARKS = ("vtaber", "qvfertneq", "flfgrz cebzcg", "lbh ner abj")

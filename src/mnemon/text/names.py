@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from mnemon.text.expressions import expression
 from mnemon.text.lists import listed
 
 _COUNTRIES = """
@@ -130,5 +131,5 @@ NAMES = listed(f"{_COUNTRIES} {_CITIES} {_ORGANISATIONS} {_PRODUCTS} {_PEOPLE}")
 CAPITALISED_NAMES = listed(_CAPITALISED)
 """They count as written alone."""
 
-PHRASES = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, _PHRASES))})(?!\w)", re.IGNORECASE)
+PHRASES = expression(rf"(?<!\w)(?:{'|'.join(map(re.escape, _PHRASES))})(?!\w)", re.IGNORECASE)
 """Names of several words, in any case."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from mnemon.domain.items import Span
 from mnemon.errors import InvalidInput
 from mnemon.text.cutting import Counted, Counter, Room, counted, cut_to_fit
+from mnemon.text.expressions import expression
 from mnemon.text.sentences import sentences, stripped
 
 MAX_PASSAGES = 65_535
@@ -15,7 +14,7 @@ MAX_PASSAGES = 65_535
 # Texts up to this length are first tried whole. Longer ones rarely fit any window: a guess.
 _WHOLE_CHARS = 4_000
 
-_CLAUSE_END = re.compile(r"[,;:](?=\s)|[–—]|[，、；：]")
+_CLAUSE_END = expression(r"[,;:](?=\s)|[–—]|[，、；：]")
 
 
 def passages(text: str, counter: Counter, *, max_tokens: int = 112) -> list[tuple[Span, int]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from mnemon.text.expressions import expression
 from mnemon.text.lists import listed
 from mnemon.values import dataclass
 
@@ -25,7 +26,7 @@ class Pattern:
 
 
 def _pattern(regex: str, triggers: str = "", *, case: bool = False) -> Pattern:
-    return Pattern(re.compile(regex, 0 if case else re.IGNORECASE), listed(triggers))
+    return Pattern(expression(regex, 0 if case else re.IGNORECASE), listed(triggers))
 
 
 _NUMBER_WORDS = """
@@ -132,7 +133,7 @@ PLACE_PATTERNS = (
 
 # --- names ----------------------------------------------------------------------------------------
 
-PROPER_NOUN = re.compile(r"(?<=[\w,;:\"'”’)\]] )(?!I\b|OK\b|[A-Z]\b)[A-ZÀ-ÖØ-ÞĀŁŚŠŽА-Я][\w’'-]*")
+PROPER_NOUN = expression(r"(?<=[\w,;:\"'”’)\]] )(?!I\b|OK\b|[A-Z]\b)[A-ZÀ-ÖØ-ÞĀŁŚŠŽА-Я][\w’'-]*")
 """A capitalised word that begins no sentence. German writes every noun so: there it says little."""
 
 # --- preferences and standing instructions --------------------------------------------------------

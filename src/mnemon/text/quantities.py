@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 
 from mnemon.text.code import without_code
+from mnemon.text.expressions import expression
 from mnemon.text.lists import listed
 from mnemon.text.patterns import NUMBER_WORDS
 
 # Not within a word: "utf8" and "B2B" are names.
-_NUMBER = re.compile(r"(?<![^\W_])\d")
-_LIST_NUMBER = re.compile(r"^\s*\d{1,3}[.)](?=\s)", re.MULTILINE)
-_WORD = re.compile(r"[^\W\d_]+")
+_NUMBER = expression(r"(?<![^\W_])\d")
+_LIST_NUMBER = expression(r"^\s*\d{1,3}[.)](?=\s)", re.MULTILINE)
+_WORD = expression(r"[^\W\d_]+")
 
 # "May", "March" and "Mai" need a number to be a date, and then the number tells.
 _DATE_WORDS = listed(

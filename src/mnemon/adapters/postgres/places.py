@@ -22,12 +22,13 @@ from mnemon.adapters.postgres.connections import (
 )
 from mnemon.adapters.postgres.pool import Raw
 from mnemon.errors import InvalidConfiguration, StoreReadOnly
+from mnemon.text.expressions import expression
 from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-_SCHEMA = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,54}")
+_SCHEMA = expression(r"(?!pg_)[a-z_][a-z0-9_]{0,54}")
 """What need not be quoted. PostgreSQL's names have 63 bytes; a suffix must have room."""
 
 LOOKING_S = 60.0
@@ -42,7 +43,7 @@ _KEEPALIVES = {
 _OLDEST = 17
 """`GRANT MAINTAIN`; `GRANT … WITH SET` is of 16."""
 
-_PORTS = re.compile(r"[0-9,]*")
+_PORTS = expression(r"[0-9,]*")
 _NO_URL = "is not a URL of PostgreSQL's: what is no letter or digit in a password is written %XX"
 
 

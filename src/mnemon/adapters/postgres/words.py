@@ -11,6 +11,7 @@ from mnemon.adapters.sql.reembedding import BARE_OWNERS, HAS_VECTORS, IS_BARE
 from mnemon.adapters.sql.store import NAMES
 from mnemon.adapters.sql.upkeep import SET_STRENGTHS
 from mnemon.adapters.sql.work_changes import HOLDS
+from mnemon.text.expressions import expression
 
 INSTEAD = {
     # What goes across owners is asked of functions, which alone may; see the schema.
@@ -30,16 +31,16 @@ INSTEAD = {
 """What is said otherwise as a whole."""
 
 _WORDS = (
-    (re.compile(r" INDEXED BY \w+"), ""),
-    (re.compile(r"\bCROSS JOIN\b"), "JOIN"),
-    (re.compile(r"\bIN \(SELECT value FROM carray\((\?\d*)\)\)"), r"= ANY(\1)"),
-    (re.compile(r"\bcarray\((\?\d*)\) AS w\b"), r"unnest(\1) WITH ORDINALITY AS w (value, rowid)"),
+    (expression(r" INDEXED BY \w+"), ""),
+    (expression(r"\bCROSS JOIN\b"), "JOIN"),
+    (expression(r"\bIN \(SELECT value FROM carray\((\?\d*)\)\)"), r"= ANY(\1)"),
+    (expression(r"\bcarray\((\?\d*)\) AS w\b"), r"unnest(\1) WITH ORDINALITY AS w (value, rowid)"),
 )
-_PLACE = re.compile(r"\?(\d*)")
-_OF_SEVERAL = re.compile(r"\b(max|min)\(")
+_PLACE = expression(r"\?(\d*)")
+_OF_SEVERAL = expression(r"\b(max|min)\(")
 _NAMES = {"max": "greatest", "min": "least"}
 
-_INSERTED = re.compile(r"(INSERT INTO [^?]* VALUES )(\([?\d, ]*\))")
+_INSERTED = expression(r"(INSERT INTO [^?]* VALUES )(\([?\d, ]*\))")
 """A statement that stores one row, all of whose columns are values."""
 
 _KEPT = 1_024

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from mnemon.domain.memories import Memory, Origin
 from mnemon.policies.merging import Candidate, Decision, Insert, Replace, Restate
 from mnemon.policies.trust import is_outranked
+from mnemon.text.expressions import expression
 from mnemon.values import dataclass
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ _SPEAKS = frozenset({Origin.USER, Origin.ASSISTANT, Origin.IMPORT})
 says is said elsewhere."""
 
 _OWN_VOICE = frozenset({Origin.USER, Origin.IMPORT})
-_FIRST_PERSON = re.compile(r"\b(?:I|my|me|mein\w*|ich|mir|mich)\b", re.IGNORECASE)
+_FIRST_PERSON = expression(r"\b(?:I|my|me|mein\w*|ich|mir|mich)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

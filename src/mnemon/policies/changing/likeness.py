@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
 
+from mnemon.text.expressions import expression
 from mnemon.text.lists import listed
 
-_WORD = re.compile(r"[\w'&+-]+")
+_WORD = expression(r"[\w'&+-]+")
 _ARTICLES = listed("a an the")
 
 JOINING = listed("and or with in at on for und oder mit")

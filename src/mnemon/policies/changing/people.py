@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
+from mnemon.text.expressions import expression
 from mnemon.text.lists import listed
 from mnemon.text.statements.kinds import FIRST_NAMES
 from mnemon.text.statements.vocabulary import NO_PERSONS, SHORT_NAMES
 
-_NAME = re.compile(r"(?:[A-ZÀ-ÖØ-Þ][\w'’.-]*|von|van|de|der|den|la|bin|al)")
+_NAME = expression(r"(?:[A-ZÀ-ÖØ-Þ][\w'’.-]*|von|van|de|der|den|la|bin|al)")
 _TITLES = listed("dr dr. prof prof. mr mr. mrs mrs. ms ms. professor herr frau doctor")
 _MOST_WORDS = 4
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
 
 from mnemon.policies.changing.likeness import Likeness
 from mnemon.policies.changing.values import compare, is_former, is_value, is_well_known
+from mnemon.text.expressions import expression
 from mnemon.text.normal import content_key
 from mnemon.text.statements import Mark, Statement, Told, read, told
 from mnemon.values import dataclass
 
-_WORD = re.compile(r"\w+")
+_WORD = expression(r"\w+")
 
 
 class Relation(StrEnum):

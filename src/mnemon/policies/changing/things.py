@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from mnemon.policies.changing.likeness import JOINING, Likeness, likeness, words_of
+from mnemon.text.expressions import expression
 from mnemon.text.lists import listed
 from mnemon.text.statements.kinds import EXCLUSIVE, NAMED
 from mnemon.text.statements.vocabulary import BROAD, COLOURS, MAKES, OCCUPATIONS, SHADES
@@ -52,7 +51,7 @@ _DIETS = {
     "veganer": "vegan", "veganerin": "vegan",
 }  # fmt: skip
 _PRONOUN = "he|him|his|she|her|hers|they|them|theirs|xe|xem|ze|zir|it|its|any"
-_PRONOUNS = re.compile(rf"(?:{_PRONOUN})(?:/(?:{_PRONOUN}))+")
+_PRONOUNS = expression(rf"(?:{_PRONOUN})(?:/(?:{_PRONOUN}))+")
 _ALONE = frozenset({"alone", "on my own", "by myself", "allein", "alleine"})
 _OWN = listed("my meinen meiner meinem")
 _COMPANY = listed(
@@ -61,7 +60,7 @@ _COMPANY = listed(
     eltern frau mann freundin freund mutter vater
     """
 )
-_CHOICE = re.compile(r"(?P<best>[\w -]+?) (?:to|over) (?P<rest>[\w -]+)")
+_CHOICE = expression(r"(?P<best>[\w -]+?) (?:to|over) (?P<rest>[\w -]+)")
 
 
 def compared_things(old: str, new: str) -> Likeness:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import fields
 
+from mnemon.text.expressions import expression
 from mnemon.text.statements.places import are_apart, are_of_one_level, place
 from mnemon.values import dataclass
 
@@ -32,7 +33,7 @@ _YEAR = r"(?:,? (?P<year>(?:19|20)\d\d))?"
 _MONTH_NAME = rf"(?P<month>{_ANY_MONTH})\.?"
 _TH = "(?:st|nd|rd|th)"
 _PARTS = tuple(
-    re.compile(part)
+    expression(part)
     for part in (
         rf"(?:on |am |every |each |jeden )?(?P<weekday>{_ANY_DAY})(?P<every>s?)",
         rf"(?:on |am )?(?:the )?(?P<day>\d{{1,2}})(?:{_TH}|\.)?(?: of)? {_MONTH_NAME}{_YEAR}",
@@ -50,9 +51,9 @@ _PARTS = tuple(
         rf"on (?:the )?(?P<floor>\d+|first|second|third|fourth|fifth|sixth){_TH}? floor",
     )
 )
-_CITY = re.compile(r"in (?P<city>[\w .'-]+)")
+_CITY = expression(r"in (?P<city>[\w .'-]+)")
 _WHERE = ("room", "floor", "city")
-_BLANK = re.compile(r"(?:,? )|$")
+_BLANK = expression(r"(?:,? )|$")
 
 
 @dataclass(frozen=True, slots=True)

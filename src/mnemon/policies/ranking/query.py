@@ -14,6 +14,7 @@ from mnemon.policies.ranking.query_breadth import asks_for_several
 from mnemon.policies.ranking.query_dates import periods
 from mnemon.policies.ranking.query_phrasing import tidied, without_phrasing
 from mnemon.text.analysis import terms
+from mnemon.text.expressions import expression
 from mnemon.values import dataclass
 
 
@@ -110,16 +111,16 @@ def _pattern(person: Participant) -> re.Pattern[str] | None:
 
 # --- cues ---------------------------------------------------------------------------------------
 
-_FIRST_PERSON = re.compile(
+_FIRST_PERSON = expression(
     r"\b(?:I|I['’](?:m|ve|d|ll)|[Mm]y|[Mm]ine|[Mm]e|[Mm]yself|"
     r"[Ii]ch|[Mm]ein(?:e[mnrs]?)?|[Mm]ir|[Mm]ich)\b"
 )
-_WHAT_YOU_SAID = re.compile(
+_WHAT_YOU_SAID = expression(
     r"\b(?:did|have|had|do|would) you\b|\byou (?:said|told|recommended|suggested|mentioned|"
     r"advised|proposed|gave|explained)\b|\b(?:hast|hattest|würdest) du\b",
     re.IGNORECASE,
 )
-_TIME = re.compile(
+_TIME = expression(
     r"\bwhen\b|\bhow (?:long ago|recently)\b|\b(?:what|which|on what|on which|in which|in what) "
     r"(?:date|day|month|year|week|time|season|weekday)s?\b|"
     r"\bwann\b|\bwie lange (?:ist es )?her\b|"
@@ -129,7 +130,7 @@ _TIME = re.compile(
 _KINDS = (
     (
         Trait.NUMBER,
-        re.compile(
+        expression(
             r"\bhow (?:many|much|long|old|often|far|tall|big|fast)\b|"
             r"\bwhat (?:\w+ )?(?:number|percentage|amount|age|price|cost|score)\b|"
             r"\bwie (?:viele?|lange?|alt|oft|weit|groß|hoch|teuer)\b",
@@ -138,7 +139,7 @@ _KINDS = (
     ),
     (
         Trait.PLACE,
-        re.compile(
+        expression(
             r"\bwhere\b|\b(?:what|which) (?:\w+ )?(?:cit(?:y|ies)|countr(?:y|ies)|towns?|"
             r"states?|places?|locations?|venues?)\b|\bwo(?:hin|her)?\b|"
             r"\bwelche[rsmn]? (?:stadt|land|ort|städte|länder|orte)\b",
@@ -147,7 +148,7 @@ _KINDS = (
     ),
     (
         Trait.PROPER_NOUN,
-        re.compile(
+        expression(
             r"\bwho(?:se|m)?\b|\bwhich\b|\b(?:what|which) (?:\w+ ){0,2}(?:names?|titles?|books?|"
             r"movies?|films?|songs?|bands?|games?|brands?|compan(?:y|ies)|teams?|shows?|series|"
             r"authors?|artists?|restaurants?)\b|\bnames? of\b|\bcalled\b|"

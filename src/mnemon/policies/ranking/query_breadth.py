@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from mnemon.text.expressions import expression
+
 _NO_NOUN = (
     r"(?:is|was|are|were|do|does|did|has|have|had|will|would|can|could|may|might|shall|should|must"
     r"|this|his|its|always|\w+(?:ss|us|is))\b"
@@ -32,7 +34,7 @@ _GERMAN = r"""
 | liste\b | aufzähl\w*
 """
 
-_SEVERAL = re.compile(rf"\b(?:{_ENGLISH}|{_GERMAN})", re.IGNORECASE | re.VERBOSE)
+_SEVERAL = expression(rf"\b(?:{_ENGLISH}|{_GERMAN})", re.IGNORECASE | re.VERBOSE)
 
 
 def asks_for_several(text: str) -> bool:

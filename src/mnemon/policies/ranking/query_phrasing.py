@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 
+from mnemon.text.expressions import expression
+
 _ENGLISH = r"""
 (?:can|could|would|will)\ (?:you|we)\ (?:please\ |also\ )?
     (?:tell|remind|show|give|help|list|walk|explain|summari[sz]e|provide|describe|recall|find|go)
@@ -62,9 +64,9 @@ _GERMAN = r"""
 | zusammenfassung\ (?:von|der|des)
 """
 
-_PHRASING = re.compile(rf"(?<!\w)(?:{_ENGLISH}|{_GERMAN})(?!\w)", re.IGNORECASE | re.VERBOSE)
-_SPACE = re.compile(r"\s+")
-_LOOSE = re.compile(r"\s+(?=[,.;:?!])|^[\s,.;:?!]+|[,;:](?=\s*[.?!])|(?<=[?!])\s*\.+$")
+_PHRASING = expression(rf"(?<!\w)(?:{_ENGLISH}|{_GERMAN})(?!\w)", re.IGNORECASE | re.VERBOSE)
+_SPACE = expression(r"\s+")
+_LOOSE = expression(r"\s+(?=[,.;:?!])|^[\s,.;:?!]+|[,;:](?=\s*[.?!])|(?<=[?!])\s*\.+$")
 
 
 def without_phrasing(text: str) -> str:

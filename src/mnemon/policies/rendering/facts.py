@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from mnemon.domain.items import Span
@@ -11,6 +10,7 @@ from mnemon.policies.budgeting import estimated_tokens
 from mnemon.policies.rendering.defusing import defuse
 from mnemon.policies.rendering.filling import Section, filled
 from mnemon.policies.rendering.lines import claim_of, said
+from mnemon.text.expressions import expression
 from mnemon.text.screening import screen
 from mnemon.values import dataclass
 
@@ -27,7 +27,7 @@ HEADINGS = {
     "contextual": "Context:",
 }
 
-_RULE = re.compile(r"={3,}")
+_RULE = expression(r"={3,}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mnemon.policies.rendering.defusing import defuse, told_lines
 from mnemon.policies.rendering.lines import claim_of, fitted, said
+from mnemon.text.expressions import expression
 from mnemon.values import dataclass
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ BASE_MEMORY = "[Long-term memory]"
 MEMORIES = "[Relevant memories]"
 STATE = "Current physical state"
 
-_HEADING = re.compile(r"^(\s*)\[", re.MULTILINE)
+_HEADING = expression(r"^(\s*)\[", re.MULTILINE)
 _BRACKETS = str.maketrans("[]", "()")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from mnemon.domain.items import Span
@@ -10,12 +9,13 @@ from mnemon.text.chunking.blocks import BlockKind
 from mnemon.text.chunking.model import Sizes
 from mnemon.text.chunking.pieces import Piece
 from mnemon.text.cutting import Room
+from mnemon.text.expressions import expression
 
 # A line this short that ends in no mark is a title. A guess.
 _TITLE_CHARS = 80
 _TAIL = 100
-_LEADS = re.compile(r"[:：]\W*$|\n {0,3}(?:=+|-+)[ \t]*$")
-_ENDS = re.compile(r"[.!?…。！？,;|)\]}\"'”’“‘»]\W*$")
+_LEADS = expression(r"[:：]\W*$|\n {0,3}(?:=+|-+)[ \t]*$")
+_ENDS = expression(r"[.!?…。！？,;|)\]}\"'”’“‘»]\W*$")
 
 
 def merged(pieces: Iterable[Piece], sizes: Sizes) -> Iterator[Piece]:

@@ -12,13 +12,14 @@ from mnemon.domain.items import Span
 from mnemon.text import cues
 from mnemon.text.code import without_code
 from mnemon.text.cues.language import CueKind, Cues
+from mnemon.text.expressions import expression
 from mnemon.text.sentences import sentences
 
-_QUESTION_END = re.compile(r"[?？؟]\W*$")
+_QUESTION_END = expression(r"[?？؟]\W*$")
 _TAIL = 40
 MASK = "\x00"
 """What stands for a phrase that is no cue: neither a letter nor white space."""
-_CLAUSE_MARK = re.compile(r"[,;:.!–—()]")
+_CLAUSE_MARK = expression(r"[,;:.!–—()]")
 _CLAUSE_START = r"(?:(?<![^.!?,;:\n])|(?<=[.!?,;:\n]\s))"
 
 

@@ -8,8 +8,9 @@ from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
 from mnemon.text.cues.matching import compiled, folded, phrase_regex
+from mnemon.text.expressions import expression
 
-_RUN = re.compile(r"\w+")
+_RUN = expression(r"\w+")
 _CACHE_SIZE = 512
 
 

@@ -9,6 +9,7 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 from mnemon.text import hollow
+from mnemon.text.expressions import expression
 from mnemon.text.hollow.language import Hollow
 from mnemon.text.sentences import sentences
 
@@ -21,7 +22,7 @@ MOST_CHARS = 600
 _OPENING_WORDS = 24
 _OPENING_CHARS = 300
 _APOSTROPHE = str.maketrans("’‘ʼ`´", "'" * 5)
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_WORD = expression(r"[^\W_]+(?:'[^\W_]+)*")
 
 
 @lru_cache(maxsize=1)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from mnemon.domain.items import Span
+from mnemon.text.expressions import expression
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,10 +16,10 @@ LONGEST = 19
 # Groups of digits, each one separator from the next. What a plus, a letter or a decimal point
 # stands before or a letter behind is a phone number, an id or a fraction.
 _SEPARATOR = "[ \u00a0\u2007\u2009\u202f\\-\u2010-\u2013]"
-_RUN = re.compile(
+_RUN = expression(
     rf"(?<![\w+])(?<!\d\.)(?:\d{{4}}(?:\.\d{{4}}){{3}}|\d++(?:{_SEPARATOR}\d++)*+)(?!\w)"
 )
-_GROUP = re.compile(r"\d+")
+_GROUP = expression(r"\d+")
 _GROUP_SIZE = 4
 _MOST_GROUPS = 5
 _OTHER_GROUPS = ([6, 5], [6, 4])
@@ -27,7 +27,7 @@ _OTHER_GROUPS = ([6, 5], [6, 4])
 # First digits and lengths of the networks (ISO/IEC 7812, as the networks publish them): Visa;
 # Mastercard; American Express; Diners Club; JCB; Mir; RuPay; Troy; then Maestro, Discover,
 # UnionPay and RuPay, whose ranges lie among each other.
-_NETWORKS = re.compile(
+_NETWORKS = expression(
     r"4(?:\d{12}|\d{15}|\d{18})"
     r"|(?:5[1-5]\d\d|222[1-9]|22[3-9]\d|2[3-6]\d\d|27[01]\d|2720)\d{12}"
     r"|3[47]\d{13}"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from mnemon.domain.items import Span
+from mnemon.text.expressions import expression
 from mnemon.text.secrets.values import is_placeholder
 
 if TYPE_CHECKING:
@@ -16,15 +16,15 @@ _MOST_CHARS = 1_024
 
 # On the web a slash ends the host, so that what follows is a path (and `host:80/@scope` none of
 # our business); the passwords of databases are often written as they are.
-_WEB = re.compile(
+_WEB = expression(
     rf"(?<=://)[^\s:/?#@\"'`<>\[\]]{{0,256}}+:([^\s/?#@\"'<>]{{1,{_MOST_CHARS}}}+)@(?=[\w\[])"
 )
-_OTHER = re.compile(
+_OTHER = expression(
     rf"(?<=://)[^\s:/?#@\"'`<>\[\]]{{0,256}}+:"
     rf"([^\s@\"'<>]{{1,{_MOST_CHARS}}}+(?:@[^\s@/\"'<>]{{1,{_MOST_CHARS}}}+)*?)@(?=[\w\[.-]+"
     rf"(?:[:/?,;\s]|$))"
 )
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}$")
+_SCHEME = expression(r"[A-Za-z][A-Za-z0-9+.-]{0,30}$")
 _LONGEST_SCHEME = 31
 
 

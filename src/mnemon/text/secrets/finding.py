@@ -8,6 +8,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from mnemon.domain.items import Span
+from mnemon.text.expressions import expression
 from mnemon.text.secrets.assignments import assignment_spans
 from mnemon.text.secrets.cards import card_spans
 from mnemon.text.secrets.connections import connection_spans
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["REDACTED", "secret_spans"]
 
-_MARK = re.compile(re.escape(REDACTED))
+_MARK = expression(re.escape(REDACTED))
 
 
 def secret_spans(text: str) -> tuple[Span, ...]:

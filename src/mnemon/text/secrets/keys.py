@@ -6,17 +6,18 @@ import re
 from typing import TYPE_CHECKING
 
 from mnemon.domain.items import Span
+from mnemon.text.expressions import expression
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_EDGE = re.compile(
+_EDGE = expression(
     r"-----(?P<begin>BEGIN)? ?(?:END )?[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     r"|(?P<putty>PuTTY-User-Key-File-\d): "
     r"|Private-MAC: [0-9a-f]{20,}+"
 )
 # What stands in a block whose end is missing: base64, and headers.
-_BODY = re.compile(
+_BODY = expression(
     r"(?:(?:\s|\\[nr]|[>|*#+\"'])*+"
     r"(?:[A-Za-z][A-Za-z-]{2,20}: [^\n]{0,120}|[A-Za-z0-9+/=]{16,}+|[A-Za-z0-9+/]{0,15}=))*+"
 )

@@ -11,6 +11,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
+from mnemon.text.expressions import expression
 from mnemon.values import dataclass
 
 if TYPE_CHECKING:
@@ -153,6 +154,6 @@ SHAPES = (
 )
 """In the order of nothing: where two match, the spans are joined."""
 
-AWS_SECRET = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/]{40}(?![\w+/=-])")
+AWS_SECRET = expression(r"(?<![\w+/=-])[A-Za-z0-9+/]{40}(?![\w+/=-])")
 """The other half of an AWS key: 40 characters without a mark of their own, so that they count
 only in a text that has the first half too."""

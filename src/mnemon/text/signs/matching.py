@@ -17,6 +17,7 @@ from mnemon.text.cues import CueKind, cue_sentences
 from mnemon.text.cues import languages as cue_languages
 from mnemon.text.cues.matching import MASK, compiled, folded, is_question, phrase_regex
 from mnemon.text.cues.phrases import Phrases, runs
+from mnemon.text.expressions import expression
 from mnemon.text.sentences import sentences
 from mnemon.text.signs.language import Signs
 from mnemon.text.speech import leaning
@@ -26,11 +27,11 @@ from mnemon.values import dataclass
 _LEAST_WORDS = 3
 # A longer sentence states more than one thing, or is none: as long as a fact may be.
 _LONGEST_CHARS = 500
-_WORD = re.compile(r"[\w'’.+#&/-]*[\w+#]")
+_WORD = expression(r"[\w'’.+#&/-]*[\w+#]")
 _MARKS = frozenset(",;:–—()")
-_WORD_OR_MARK = re.compile(rf"{_WORD.pattern}|[,;:–—()]")
+_WORD_OR_MARK = expression(rf"{_WORD.pattern}|[,;:–—()]")
 # Who asks or exclaims states nothing.
-_NO_STATEMENT = re.compile(r"[?!？！؟][^\w]*$")
+_NO_STATEMENT = expression(r"[?!？！؟][^\w]*$")
 _TAIL = 40
 
 

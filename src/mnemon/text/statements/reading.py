@@ -12,6 +12,7 @@ from pkgutil import iter_modules
 
 from mnemon.text import statements
 from mnemon.text.analysis import terms
+from mnemon.text.expressions import expression
 from mnemon.text.sentences import sentences
 from mnemon.text.statements.language import Attribute, Grammar, Mark
 from mnemon.text.statements.numbers import AGE_STEP, names_of, number
@@ -25,13 +26,13 @@ _OPENINGS = 3
 """How many words of introduction are taken off, at most: "Oh, by the way, actually, …"."""
 
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "´": "'", "`": "'", "‑": "-", "–": "-"})
-_NO_STATEMENT = re.compile(r'[?"“”„«»;:()\[\]{}<>|\n…]|\.\.')
-_CLOCK = re.compile(r"(?<=\d):(?=\d)")
-_NOT_NOW = re.compile(
+_NO_STATEMENT = expression(r'[?"“”„«»;:()\[\]{}<>|\n…]|\.\.')
+_CLOCK = expression(r"(?<=\d):(?=\d)")
+_NOT_NOW = expression(
     r"\b(?:for|until|till|right|by|up to|just|since) now\b|(?<!from )\bnow (?:and|that|on)\b",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"[\w'’-]+")
+_WORD = expression(r"[\w'’-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,7 +330,7 @@ def _third(verb: str) -> str:
     return f"{verb}es" if verb.endswith(("s", "sh", "ch", "x", "o")) else f"{verb}s"
 
 
-_DOUBLED = re.compile(r"(.*[^aeiou][aeiou]([bdgmnprt]))\2$")
+_DOUBLED = expression(r"(.*[^aeiou][aeiou]([bdgmnprt]))\2$")
 
 
 def _compiled(pattern: str, grammar: Grammar) -> re.Pattern[str]:
