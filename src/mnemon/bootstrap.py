@@ -179,15 +179,18 @@ def _reranker(
     given: Reranker | Callable[[str, list[str]], Sequence[float]] | None, settings: Settings
 ) -> Reranker | None:
     """Return what scores anew what was found, where something is to; its model loads later."""
-    from mnemon.adapters.rerankers.callable import CallableReranker
-    from mnemon.adapters.rerankers.cross_encoder import CrossEncoderReranker
-
     if given is None:
         own = settings.chunks
-        return CrossEncoderReranker(own.reranker_model) if own.reranker_enabled else None
+        if not own.reranker_enabled:
+            return None
+        from mnemon.adapters.rerankers.cross_encoder import CrossEncoderReranker
+
+        return CrossEncoderReranker(own.reranker_model)
     if hasattr(given, "score"):
         return given
     _check_function("reranker", given)
+    from mnemon.adapters.rerankers.callable import CallableReranker
+
     return CallableReranker(given)
 
 
@@ -204,11 +207,11 @@ def _arbitrator(
 def _chat(
     given: ChatModel | Callable[[list[dict[str, str]]], str] | None, settings: Settings
 ) -> SteadyChat | None:
+    if given is None:
+        return open_chat(settings)
     from mnemon.adapters.chat.configured import steady
     from mnemon.adapters.chat.steady import SteadyChat
 
-    if given is None:
-        return open_chat(settings)
     if isinstance(given, SteadyChat):  # with a care of its own
         return given
     if hasattr(given, "complete"):
@@ -226,6 +229,8 @@ def open_chat(settings: Settings) -> SteadyChat | None:
     Raises:
         InvalidConfiguration: The model's name, the key, or the service's client is missing.
     """
+    if settings.chat.provider == "none":
+        return None  # before anything of models is imported
     from mnemon.adapters.chat.configured import configured, steady
 
     model = configured(settings.chat, os.environ)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack, closing
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mnemon.config.loading import user_folder
@@ -126,7 +127,10 @@ def open_ciphers(settings: Settings, url: str | None = None) -> ConfiguredCipher
     """Return what new stores are encrypted with, and known ones are; `url` as in `open_ring`."""
     from mnemon.adapters.crypto.configured import ConfiguredCiphers
 
-    return ConfiguredCiphers(open_ring(settings, url), encrypt=settings.enable_encryption)
+    ring = partial(open_ring, settings, url)
+    if os.environ.get(KEY, "").strip() or is_postgres(settings.store if url is None else url):
+        ring()  # says what is wrong with the key or the database, whatever the store is
+    return ConfiguredCiphers(ring, encrypt=settings.enable_encryption)
 
 
 def open_ring(settings: Settings, url: str | None = None) -> KeyRing:

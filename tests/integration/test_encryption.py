@@ -156,7 +156,7 @@ def test_a_plain_store_where_an_encrypted_one_is_wanted_is_warned_of(
         memory.remember("The gate's code is 4711", owner="alice")
     for encrypt, warnings in ((False, []), (True, ["this store is not encrypted"])):
         caplog.clear()
-        with opened(cipher=ConfiguredCiphers(ring, encrypt=encrypt)) as memory:
+        with opened(cipher=ConfiguredCiphers(lambda: ring, encrypt=encrypt)) as memory:
             assert memory.recall("gate", owner="alice").memories
         warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
         assert [each.split(";")[0] for each in warned] == warnings

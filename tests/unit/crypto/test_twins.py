@@ -88,7 +88,7 @@ def test_keys_are_taken_anew_where_there_are_more(rings: Rings, cipher: XChaChaC
 
 def test_a_plain_store_has_a_plain_twin(rings: Rings, cipher: XChaChaCipher) -> None:
     for encrypt in (True, False):
-        ciphers = ConfiguredCiphers(rings(), encrypt=encrypt)
+        ciphers = ConfiguredCiphers(rings, encrypt=encrypt)
         assert isinstance(ciphers, Twinning)
         assert ciphers.twin(PlainCipher()).name == PlainCipher.name
         assert ciphers.twin(cipher).name == cipher.name

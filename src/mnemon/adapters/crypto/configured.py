@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import logging
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.crypto.xchacha import KeyRingCiphers
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mnemon.adapters.crypto.ring import KeyRing
+    from mnemon.adapters.crypto.xchacha import KeyRingCiphers
     from mnemon.ports.cipher import Cipher
 
 _log = logging.getLogger(__name__)
@@ -18,10 +21,17 @@ _log = logging.getLogger(__name__)
 class ConfiguredCiphers:
     """Encrypts new stores or not; what a store is, it stays."""
 
-    def __init__(self, ring: KeyRing, *, encrypt: bool) -> None:
-        """Take the ring, and whether new stores are encrypted."""
-        self._encrypted = KeyRingCiphers(ring)
+    def __init__(self, ring: Callable[[], KeyRing], *, encrypt: bool) -> None:
+        """Take what returns the ring where one is needed, and whether new stores are encrypted."""
+        self._ring = ring
         self._encrypt = encrypt
+
+    @cached_property
+    def _encrypted(self) -> KeyRingCiphers:
+        # Imported here: a store that is not encrypted need not wait for libsodium.
+        from mnemon.adapters.crypto.xchacha import KeyRingCiphers
+
+        return KeyRingCiphers(self._ring())
 
     def new(self) -> Cipher:
         """See the port."""
@@ -33,7 +43,8 @@ class ConfiguredCiphers:
 
     def close(self) -> None:
         """Let go of what the ring holds open; the next use opens it again."""
-        self._encrypted.ring.close()
+        if "_encrypted" in self.__dict__:
+            self._encrypted.ring.close()
 
     def known(self, name: str, store_id: bytes, check: bytes) -> Cipher:
         """See the port."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mnemon.adapters.crypto.sealed import joined
+from mnemon.adapters.crypto.joining import joined
 from mnemon.errors import KeyUnavailable
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ OVERHEAD_BYTES = 1 + 24 + 16
 
 _FORMAT = b"\x01"
 _NONCE_BYTES = 24
-_LENGTH_BYTES = 4
 
 
 class NotOpened(Exception):
@@ -64,8 +63,3 @@ def subkey(key: bytes, purpose: str) -> bytes:
 def keyed(key: bytes, data: bytes, size: int) -> bytes:
     """Return so many bytes that only who has the key can compute from the data."""
     return blake2b(data, key=key, digest_size=size).digest()
-
-
-def joined(*parts: bytes) -> bytes:
-    """Return parts as one value that no other parts give: each after its length."""
-    return b"".join(len(part).to_bytes(_LENGTH_BYTES, "big") + part for part in parts)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mnemon.adapters.crypto.joining import joined
 from mnemon.adapters.crypto.master import GivenKey, KeyFile, Passphrase, Stretching
-from mnemon.adapters.crypto.sealed import NotOpened, joined, new_key, open_sealed, seal, subkey
+from mnemon.adapters.crypto.sealed import NotOpened, new_key, open_sealed, seal, subkey
 
 if TYPE_CHECKING:
     from mnemon.adapters.crypto.master import Source

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mnemon.adapters.crypto.joining import joined
 from mnemon.adapters.crypto.ring import origin
 from mnemon.adapters.crypto.sealed import (
     NotOpened,
-    joined,
     keyed,
     new_key,
     open_sealed,

@@ -7,7 +7,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mnemon.adapters.clients.wire import need
 from mnemon.adapters.sqlite.store import SqliteStore
 from mnemon.errors import InvalidConfiguration
 
@@ -33,6 +32,8 @@ def open_sqlite(path: Path, settings: Settings, ciphers: Ciphers) -> SqliteStore
     cache_bytes = settings.index_cache_mb * _BYTES_PER_MB
     timeout_s = settings.busy_timeout_s
     if own.backend == "sqlite-vec":
+        from mnemon.adapters.clients.wire import need
+
         need("sqlite_vec", "vectors.backend", extra="sqlite-vec")
         from mnemon.adapters.sqlite.vec import SqliteVecStore
 
