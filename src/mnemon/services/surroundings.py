@@ -45,14 +45,16 @@ def words_around(
         return np.zeros(len(numbers))
     near = [(0, numbers), *_near(snapshot, previous, -1, scope)]
     near += _near(snapshot, following, 1, scope)
-    wanted = distinct(np.concatenate([items for _, items in near]))
+    items = np.stack([numbers_there for _, numbers_there in near])
+    wanted = distinct(items.ravel())
     wanted = wanted[wanted >= 0]
     places = _places(postings.passages >> PART_BITS, wanted)[postings.slot]
     kept = np.flatnonzero(places >= 0)
     scores = term_scores(postings)[kept]
     shape = len(postings.document_frequency), len(wanted)
     held = by_item(postings.term[kept], places[kept], scores, *shape)
-    return together(held, [(steps, _columns(items, wanted)) for steps, items in near])
+    steps = (away for away, _ in near)
+    return together(held, list(zip(steps, _columns(items, wanted), strict=True)))
 
 
 def _near(

@@ -52,8 +52,7 @@ def together(held: Floats, near: Sequence[tuple[int, Integers]]) -> Floats:
     """
     none = np.zeros((len(held), 1))
     padded = np.concatenate([held, none], axis=1)  # the last column is that of −1
-    best = np.zeros((len(held), len(near[0][1])))
-    for steps, items in near:
-        np.maximum(best, DECAY**steps * padded[:, items], out=best)
+    decay = np.array([DECAY**steps for steps, _ in near])
+    best = (decay[:, None] * padded[:, np.stack([items for _, items in near])]).max(axis=1)
     total: Floats = best.sum(axis=0)
     return total
