@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 
@@ -19,7 +20,7 @@ from mnemon.testing.swaps import Swap, swaps
 from mnemon.text.analysis import terms
 from mnemon.text.normal import content_key
 from mnemon.text.statements import read, search_terms
-from mnemon.text.statements.reading import grammars
+from mnemon.text.statements.reading import _patterns, grammars
 
 PAIRS = load_changes()
 TEXTS = sorted({text for pair in PAIRS for text in (pair.old, pair.new)})
@@ -240,6 +241,15 @@ def test_any_value_is_taken_and_never_other_than_itself(
 ) -> None:
     assert compare(kind, old, new, marked=marked) in Likeness
     assert compare(kind, old, old, marked=marked) is not Likeness.OTHER
+
+
+@pytest.mark.parametrize("language", [grammar.language for grammar in grammars()])
+def test_a_pattern_that_begins_with_a_part_has_no_way_around_it(language: str) -> None:
+    for pattern in _patterns(language):
+        plain = re.sub(r"\\.|\[[^\]]*\]", "", pattern.regex.pattern)
+        while (inner := re.sub(r"\([^()]*\)", "", plain)) != plain:
+            plain = inner
+        assert pattern.slot is None or "|" not in plain
 
 
 def test_every_kind_of_value_that_a_grammar_names_can_be_compared() -> None:

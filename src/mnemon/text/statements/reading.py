@@ -33,6 +33,7 @@ _NOT_NOW = expression(
     re.IGNORECASE,
 )
 _WORD = expression(r"[\w'’-]+")
+_SLOT = expression(r"\{(\w+)\} ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +83,11 @@ class _Prepared:
 
 @dataclass(frozen=True, slots=True)
 class _Pattern:
-    """A sentence that says an attribute."""
+    """A sentence that says an attribute; `slot` is the part that it begins with, if any."""
 
     regex: re.Pattern[str]
     attribute: Attribute
+    slot: str | None = None
     weak: bool = False
     is_event: bool = False
 
@@ -188,8 +190,9 @@ def _read(
 ) -> Iterator[Statement]:
     if _blocked(prepared.text, grammar):
         return
+    begun = {None, *(slot for slot, part in _parts(grammar.language) if part.match(prepared.text))}
     for pattern in _patterns(grammar.language):
-        if among is None or pattern.attribute.name in among:
+        if pattern.slot in begun and (among is None or pattern.attribute.name in among):
             match = pattern.regex.fullmatch(prepared.text)
             if match is not None:
                 yield from _stated(match, pattern, prepared.marks, grammar)
@@ -350,6 +353,7 @@ def _patterns(language: str) -> tuple[_Pattern, ...]:
         _Pattern(
             _compiled(f"{pattern}{grammar.lately if is_event else ''}", grammar),
             attribute,
+            _slot(pattern, grammar),
             weak=weak,
             is_event=is_event,
         )
@@ -361,6 +365,18 @@ def _patterns(language: str) -> tuple[_Pattern, ...]:
         )
         for pattern in patterns
     )
+
+
+def _slot(pattern: str, grammar: Grammar) -> str | None:
+    begun = _SLOT.match(pattern)
+    return begun[1] if begun and begun[1] in grammar.slots else None
+
+
+@lru_cache(maxsize=8)
+def _parts(language: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Return the parts that patterns begin with: a sentence begins with few of them."""
+    slots = sorted({pattern.slot for pattern in _patterns(language) if pattern.slot})
+    return tuple((slot, _compiled(f"{{{slot}}}", _grammar(language))) for slot in slots)
 
 
 @lru_cache(maxsize=8)
