@@ -16,6 +16,9 @@ PIP   := $(BIN)/python -m pip --disable-pip-version-check --quiet
 MINILM         := packages/mnemon-minilm
 MINILM_SOURCES := $(shell find $(MINILM) -type f \( -name '*.py' -o -name '*.toml' -o -name '*.json' -o -name '*.md' \) -not -path '*/build/*' -not -path '*/.*')
 
+# Each process that a test starts would compile Mnemon anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 # One line for each step, on stderr, so that a program's own output stays clean.
 say = @echo "mnemon: $(1)" >&2
 

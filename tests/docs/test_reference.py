@@ -2,12 +2,10 @@
 
 from pathlib import Path
 
-from mnemon import Mnemon
+from integration.http.document import document
 from mnemon.config.reference import markdown
 from mnemon.entrypoints.cli.reference import commands, exit_codes
-from mnemon.entrypoints.http.app import Serving, create_app
 from mnemon.entrypoints.http.reference import routes
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 
@@ -32,6 +30,4 @@ def test_the_exit_codes_are_the_programs_own() -> None:
 
 
 def test_the_routes_are_the_programs_own() -> None:
-    with Mnemon.open(":memory:", embedder=HashingEmbedder(), tokens=WordCounter()) as engine:
-        document = create_app(engine, Serving()).openapi()
-    assert generated("rest.md", "routes") == routes(document).strip()
+    assert generated("rest.md", "routes") == routes(document()).strip()

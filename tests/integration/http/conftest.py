@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
@@ -10,8 +11,19 @@ from fastapi.testclient import TestClient
 from mnemon import Mnemon
 from mnemon.entrypoints.http.app import Serving, create_app
 from mnemon.testing.clock import SettableClock
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
 
 Caller = Callable[..., TestClient]
+
+
+@pytest.fixture(params=["sqlite", pytest.param("inmemory", marks=pytest.mark.soak)])
+def memory(
+    request: pytest.FixtureRequest, tmp_path: Path, clock: SettableClock
+) -> Iterator[Mnemon]:
+    """An engine over a file; in memory among the long tests: the routes know no store."""
+    url = tmp_path / "memory.db" if request.param == "sqlite" else ":memory:"
+    with Mnemon.open(url, embedder=HashingEmbedder(), clock=clock, tokens=WordCounter()) as opened:
+        yield opened
 
 
 @pytest.fixture

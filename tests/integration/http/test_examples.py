@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from integration.http.document import document
 from mnemon import Mnemon, OwnerMemory
-from mnemon.entrypoints.http.app import Serving, create_app
 from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
 
@@ -20,12 +20,7 @@ from .conftest import Caller
 JSON, LINES = "application/json", "application/x-ndjson"
 
 
-def _document() -> dict[str, Any]:
-    with Mnemon.open(":memory:", embedder=HashingEmbedder(), tokens=WordCounter()) as engine:
-        return create_app(engine, Serving()).openapi()
-
-
-DOCUMENT = _document()
+DOCUMENT = document()
 BODIES = [
     (method.upper(), path, kind, taken)
     for path, methods in DOCUMENT["paths"].items()

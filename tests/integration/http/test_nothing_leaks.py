@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 from fastapi.testclient import TestClient
 
+from integration.http.document import document
 from mnemon import Mnemon
 from mnemon.entrypoints.http.app import Serving, create_app
 from mnemon.testing.clock import SettableClock
@@ -31,12 +32,7 @@ NEED_A_MODEL = ("/v1/chat/completions", "/v1/models", "/chat/text", "/chat/audio
 NEED_NO_KEY = ("/healthz", "/readyz", "/health")
 
 
-def _document() -> dict[str, Any]:
-    with Mnemon.open(":memory:", embedder=HashingEmbedder(), tokens=WordCounter()) as engine:
-        return create_app(engine, Serving()).openapi()
-
-
-DOCUMENT = _document()
+DOCUMENT = document()
 ROUTES = [
     (method.upper(), path) for path, methods in DOCUMENT["paths"].items() for method in methods
 ]

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 from schemathesis.specs.openapi.schemas import OpenApiSchema
 
+from integration.http.document import document
 from integration.learning import client
 from mnemon import Mnemon
 from mnemon.adapters.transcription.openai import OpenAITranscriber
@@ -40,13 +41,8 @@ def as_lines(_: object, value: object) -> bytes:
     return value if isinstance(value, bytes) else str(value).encode("utf-8", "replace")
 
 
-def _document() -> dict[str, Any]:
-    with Mnemon.open(":memory:", embedder=HashingEmbedder(), tokens=WordCounter()) as engine:
-        return create_app(engine, Serving()).openapi()
-
-
 _ROUTES = [
-    (method.upper(), path) for path, methods in _document()["paths"].items() for method in methods
+    (method.upper(), path) for path, methods in document()["paths"].items() for method in methods
 ]
 
 
