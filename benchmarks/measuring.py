@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
-from os import cpu_count, getloadavg
+from os import cpu_count, environ, getloadavg
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
 from time import perf_counter, process_time
@@ -101,10 +101,14 @@ def process(*arguments: str) -> Step:
 def output(*arguments: str) -> str:
     """Run a program and return what it prints.
 
+    Python keeps what it has compiled, as an installation does: forbidden to, it would compile every
+    module in every process, which is most of what such a process would take.
+
     Raises:
         subprocess.CalledProcessError: It failed.
     """
-    done = subprocess.run(arguments, check=True, capture_output=True, text=True)  # noqa: S603 - programs of ours
+    kept = {name: value for name, value in environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(arguments, check=True, capture_output=True, text=True, env=kept)  # noqa: S603 - programs of ours
     return done.stdout
 
 

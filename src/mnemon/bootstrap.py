@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mnemon import stores
-from mnemon.adapters.arbitrators.timed import TimedArbitrator
 from mnemon.adapters.clock import SystemClock
-from mnemon.adapters.embedders.callable import CallableEmbedder
 from mnemon.config import Loaded, Settings, load
 from mnemon.config.book import ProfileBook
 from mnemon.config.paths import file_path
@@ -162,6 +160,8 @@ def chosen_embedder(
     if hasattr(given, "embed"):
         return given  # type: ignore[return-value] # an object with `embed` is the port
     _check_function("embedder", given)
+    from mnemon.adapters.embedders.callable import CallableEmbedder
+
     return CallableEmbedder(given)
 
 
@@ -201,7 +201,15 @@ def _arbitrator(
         return None
     if not hasattr(given, "arbitrate"):
         _check_function("arbitrator", given)
-    return TimedArbitrator(given, settings.facts.arbitration_timeout_s)
+    return _timed(given, settings)
+
+
+def _timed(
+    arbitrator: Arbitrator | Callable[[str, str], Verdict], settings: Settings
+) -> Arbitrator:
+    from mnemon.adapters.arbitrators.timed import TimedArbitrator
+
+    return TimedArbitrator(arbitrator, settings.facts.arbitration_timeout_s)
 
 
 def _chat(
@@ -258,7 +266,7 @@ def _arbitrators(
             return given
         from mnemon.services.asking import AskedArbitrator
 
-        return TimedArbitrator(AskedArbitrator(model), settings.facts.arbitration_timeout_s)
+        return _timed(AskedArbitrator(model), settings)
 
     return arbitrator
 

@@ -43,6 +43,12 @@ def test_what_an_expression_has_not_is_named() -> None:
         _ = expression("a").groupindex
 
 
+def test_an_expression_is_compiled_when_it_is_first_used() -> None:
+    wrong = expression("(")  # which `re.compile` refuses
+    with pytest.raises(re.error):
+        wrong.search("")
+
+
 def test_every_expression_there_is_can_be_compiled() -> None:
     for module in pkgutil.walk_packages(mnemon.__path__, "mnemon."):
         if not module.name.startswith(("mnemon.text.", "mnemon.policies.", "mnemon.config.")):

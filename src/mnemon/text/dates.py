@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import calendar
 import re
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
@@ -118,6 +117,8 @@ def without_dates(text: str, named: Iterable[Named]) -> str:
 
 def month_of(year: int, month: int) -> Days:
     """Return the days of a month."""
+    import calendar  # here: it brings `locale`, which most texts can do without
+
     return Days(date(year, month, 1), date(year, month, calendar.monthrange(year, month)[1]))
 
 

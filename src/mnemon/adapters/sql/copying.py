@@ -12,8 +12,6 @@ from functools import cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from mnemon.adapters.sql.erasing import OWNED
 from mnemon.adapters.sql.tables import OWNER_FACTS, OWNERS, TABLES
 from mnemon.ports.moving import Sum
@@ -129,6 +127,8 @@ def _with_vectors(connection: Connection, table: Table, rows: Sequence[Row]) -> 
 
 def summed(batches: Batches) -> dict[str, Sum]:
     """Return what tells rows from others, by table; the same rows give the same in any database."""
+    import msgspec
+
     encode = msgspec.msgpack.Encoder().encode
     digests: dict[str, Any] = {}
     counts: dict[str, int] = {}

@@ -6,8 +6,6 @@ from abc import abstractmethod
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from mnemon.adapters.sql.copying import given, keep_common, keep_owned, summed
 from mnemon.adapters.sql.erasing import erase_rows
 from mnemon.ports.moving import Migration, OwnerState
@@ -48,7 +46,11 @@ class Moving:
         """See the port."""
         with self._connections.reading() as connection:
             row = connection.row("SELECT value FROM meta WHERE name = ?", (_FACT,))
-        return msgspec.json.decode(row[0], type=Migration) if row else None
+        if row is None:
+            return None
+        import msgspec  # here: every store is asked when it is opened, and few were moved
+
+        return msgspec.json.decode(row[0], type=Migration)
 
     def state(self, owner_id: str) -> OwnerState | None:
         """See the port."""
@@ -99,6 +101,8 @@ class Moving:
 
     def begin_migration(self, migration: Migration, cipher: Cipher | None) -> None:
         """See the port."""
+        import msgspec
+
         facts: Facts = {_FACT: msgspec.json.encode(migration).decode()}
         if cipher is not None and cipher.store_id:
             facts |= {"store_id": cipher.store_id, "key_check": cipher.check}
@@ -106,6 +110,8 @@ class Moving:
 
     def end_migration(self, migration: Migration) -> None:
         """See the port."""
+        import msgspec
+
         self._keep_facts({_FACT: msgspec.json.encode(migration).decode()})
 
     def _keep_facts(self, facts: Facts) -> None:

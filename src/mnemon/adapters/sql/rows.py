@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from mnemon.adapters.sql.values import (
     instant,
     instant_or_none,
@@ -114,7 +112,7 @@ def memory_of(sealing: Sealing, row: Row) -> Memory:
         key=opened(row[6], "key"),
         content=sealing.open(row[7], record, "content", version),
         summary=opened(row[8], "summary"),
-        tags=() if tags is None else tuple(msgspec.json.decode(tags, type=list[str])),
+        tags=() if tags is None else _tags(tags),
         importance=row[10],
         strength=row[11],
         access_count=row[12],
@@ -135,9 +133,18 @@ def _sealed(sealing: Sealing, text: str | None, memory: Memory, field: str) -> b
     return None if text is None else sealing.seal(text, memory.id, field, memory.version)
 
 
+def _tags(text: str) -> tuple[str, ...]:
+    import msgspec  # here and below: most recalls read nothing that is packed
+
+    return tuple(msgspec.json.decode(text, type=list[str]))
+
+
 def _sealed_tags(sealing: Sealing, memory: Memory) -> bytes | None:
-    text = msgspec.json.encode(memory.tags).decode() if memory.tags else None
-    return _sealed(sealing, text, memory, "tags")
+    if not memory.tags:
+        return None
+    import msgspec
+
+    return _sealed(sealing, msgspec.json.encode(memory.tags).decode(), memory, "tags")
 
 
 def pack_sources(sealing: Sealing, sources: Sequence[Source]) -> bytes | None:
@@ -172,11 +179,19 @@ def sources_without(packed: bytes, gone: frozenset[bytes]) -> bytes | None:
 
 
 def _packed(sources: Sequence[_PackedSource]) -> bytes | None:
-    return msgspec.msgpack.encode(sources) if sources else None
+    if not sources:
+        return None
+    import msgspec
+
+    return msgspec.msgpack.encode(sources)
 
 
 def _unpacked(packed: bytes | None) -> list[_PackedSource]:
-    return msgspec.msgpack.decode(packed, type=list[_PackedSource]) if packed else []
+    if not packed:
+        return []
+    import msgspec
+
+    return msgspec.msgpack.decode(packed, type=list[_PackedSource])
 
 
 def _packed_source(sealing: Sealing, source: Source) -> _PackedSource:
@@ -268,6 +283,8 @@ def event_row(sealing: Sealing, number: int, event: Event) -> tuple[object, ...]
     """Return an event as a row: number, record, action, time, by, version, details."""
     details = None
     if event.details:
+        import msgspec
+
         text = msgspec.json.encode(dict(event.details)).decode()
         details = sealing.seal(text, event.record_id, "event", number)
     return (
@@ -287,6 +304,8 @@ def event_of(sealing: Sealing, row: Row) -> Event:
     record = unpack_id(packed)
     details: dict[str, str] = {}
     if sealed is not None:
+        import msgspec
+
         text = sealing.open(sealed, record, "event", number)
         details = msgspec.json.decode(text, type=dict[str, str])
     return Event(record, Action(action), instant(at), by, version, details)

@@ -8,14 +8,10 @@ from dataclasses import replace
 from time import sleep
 from typing import TYPE_CHECKING, Literal
 
-from mnemon.adapters.sql.api_keys import SqlApiKeys
 from mnemon.adapters.sql.cache import IndexCache
-from mnemon.adapters.sql.claims import SqlClaims
 from mnemon.adapters.sql.erasing import OwnerErasing, refuse_erased
-from mnemon.adapters.sql.idempotency import SqlIdempotency
 from mnemon.adapters.sql.index import OwnerIndex, Stamp, empty_index
 from mnemon.adapters.sql.indexing import Tables
-from mnemon.adapters.sql.jobs import SqlJobs
 from mnemon.adapters.sql.mending import Mending
 from mnemon.adapters.sql.moving import Moving
 from mnemon.adapters.sql.owner_row import OwnerRow
@@ -24,7 +20,6 @@ from mnemon.adapters.sql.resealing import Resealer
 from mnemon.adapters.sql.sealing import Sealing
 from mnemon.adapters.sql.search import Search
 from mnemon.adapters.sql.spaces import Space
-from mnemon.adapters.sql.usage import SqlUsage
 from mnemon.adapters.sql.values import find_id, micros
 from mnemon.adapters.sql.verifying import Examining
 from mnemon.adapters.sql.waiting import Waiting
@@ -179,11 +174,6 @@ class SqlStore(OwnerErasing, Examining, Mending, Moving, Embedded):
         self._connections = connections
         self._cipher = cipher
         self._indexes = IndexCache(index_cache_bytes)
-        self._jobs = SqlJobs(connections)
-        self._claims = SqlClaims(connections)
-        self._usage = SqlUsage(connections)
-        self._api_keys = SqlApiKeys(connections)
-        self._idempotency = SqlIdempotency(connections, cipher)
 
     @abstractmethod
     def settle(self) -> bool:
@@ -192,27 +182,38 @@ class SqlStore(OwnerErasing, Examining, Mending, Moving, Embedded):
     @property
     def jobs(self) -> Jobs:
         """See the port."""
-        return self._jobs
+        # Imported here, as those that follow: a recall needs none of them.
+        from mnemon.adapters.sql.jobs import SqlJobs
+
+        return SqlJobs(self._connections)
 
     @property
     def claims(self) -> Claims:
         """See the port."""
-        return self._claims
+        from mnemon.adapters.sql.claims import SqlClaims
+
+        return SqlClaims(self._connections)
 
     @property
     def usage(self) -> Usage:
         """See the port."""
-        return self._usage
+        from mnemon.adapters.sql.usage import SqlUsage
+
+        return SqlUsage(self._connections)
 
     @property
     def api_keys(self) -> ApiKeys:
         """See the port."""
-        return self._api_keys
+        from mnemon.adapters.sql.api_keys import SqlApiKeys
+
+        return SqlApiKeys(self._connections)
 
     @property
     def idempotency(self) -> Idempotency:
         """See the port."""
-        return self._idempotency
+        from mnemon.adapters.sql.idempotency import SqlIdempotency
+
+        return SqlIdempotency(self._connections, self._cipher)
 
     @property
     def cipher(self) -> Cipher:
