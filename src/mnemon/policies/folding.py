@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mnemon.text.contractions import CONTRACTED
 from mnemon.text.expressions import expression
 from mnemon.text.normal import content_key
 from mnemon.text.sentences import sentences
@@ -12,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _LABEL = expression(r"[QA]: (?=\S)")
-_LONG_WORD = expression(r"[a-z]{6,}")
-_WRITTEN_OUT = frozenset({"cannot", "couldn", "mightn", "should", "shouldn", "wouldn"})
-"""Long words that the normal form writes out, or that it makes of others."""
+_LONG_WORD = expression(r"[a-z]{4,}")
+_NOT_KEPT = CONTRACTED | {"eine"}
+"""Words that the normal form writes out, leaves out, or makes of others."""
 
 
 def spoken(sentence: str) -> str:
@@ -37,7 +38,7 @@ def long_words(text: str) -> frozenset[str] | None:
     A text with one that another lacks says something that the other does not, which is told so
     forty times faster than by their normal forms.
     """
-    return frozenset(_LONG_WORD.findall(text.lower())) - _WRITTEN_OUT if text.isascii() else None
+    return frozenset(_LONG_WORD.findall(text.lower())) - _NOT_KEPT if text.isascii() else None
 
 
 def without(text: str, forgotten: frozenset[str]) -> str:

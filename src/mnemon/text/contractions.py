@@ -20,6 +20,12 @@ _NEGATED = listed(
     "do does did is are was were have has had would could should must need might dare"
 )
 _ENDINGS = {"re": "are", "ve": "have", "ll": "will", "d": "'d"}
+CONTRACTED = frozenset(
+    word
+    for text in (*_WHOLE, *_NEGATED, *map("{}n".format, _NEGATED), *_ENDINGS.values())
+    for word in (*text.split("'"), *_WHOLE.get(text, ()))
+)
+"""Words of which contractions are made, and what stands before their apostrophes."""
 # After these 's is short for "is" or "has"; elsewhere it may be a possessive.
 _BEFORE_S = listed("it he she that there here what who where how when why")
 _ADVERBS = listed(
