@@ -146,3 +146,11 @@ def test_a_context_is_text_with_what_it_shows(as_alice: TestClient) -> None:
     context = as_alice.post("/v1/context", json={"query": "units"}).json()
     assert "Prefers metric units" in context["text"]
     assert context["results"][0]["text"] == "Prefers metric units"
+
+
+@pytest.mark.parametrize("door", ["cleanup", "expire", "consolidate", "drain"])
+def test_upkeep_needs_no_body(calling: Caller, door: str) -> None:
+    operator = calling(role="admin")
+    bare = operator.post(f"/v1/upkeep/{door}")
+    assert bare.status_code == 200
+    assert bare.json() == operator.post(f"/v1/upkeep/{door}", json={}).json()

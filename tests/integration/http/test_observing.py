@@ -165,6 +165,7 @@ def test_what_is_done_is_counted(calling: Caller) -> None:
     assert found["mnemon_requests_under_way"] == 1
     assert found["mnemon_owners_waiting"] == 0
     assert found["mnemon_replies_waiting"] == 0
+    assert not any("_created" in name for name in found)
 
 
 def test_only_an_admin_reads_the_figures(calling: Caller) -> None:

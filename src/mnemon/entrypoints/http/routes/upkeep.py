@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from fastapi import APIRouter
 
 from mnemon.entrypoints.http.callers import Admin, Engine, KeyedRoute
 from mnemon.entrypoints.http.wire import answers, bodies
 
+_ALL: Final = bodies.Whose.model_validate({})
+_FADING: Final = bodies.Fading.model_validate({})
+_WAITING: Final = bodies.Waiting.model_validate({})
+
 router = APIRouter(prefix="/v1/upkeep", tags=["upkeep"], route_class=KeyedRoute)
 
 
 @router.post("/cleanup")
-def cleanup(caller: Admin, engine: Engine, given: bodies.Fading) -> answers.CountOut:
+def cleanup(caller: Admin, engine: Engine, given: bodies.Fading = _FADING) -> answers.CountOut:
     """Let memories fade that are too weak, restorably; say how many those are."""
     owner = caller.meaning(given.owner)
     count = engine.cleanup(owner=owner, below=given.below, dry_run=given.dry_run)
@@ -19,14 +25,14 @@ def cleanup(caller: Admin, engine: Engine, given: bodies.Fading) -> answers.Coun
 
 
 @router.post("/expire")
-def expire(caller: Admin, engine: Engine, given: bodies.Whose) -> answers.CountOut:
+def expire(caller: Admin, engine: Engine, given: bodies.Whose = _ALL) -> answers.CountOut:
     """Mark the memories whose time is up as expired; say how many those are."""
     return answers.CountOut(count=engine.expire(owner=caller.meaning(given.owner)))
 
 
 @router.post("/consolidate")
 def consolidate(
-    caller: Admin, engine: Engine, given: bodies.Whose
+    caller: Admin, engine: Engine, given: bodies.Whose = _ALL
 ) -> list[answers.ConsolidatedOut]:
     """Make memories shorter by the rules of their owners' profiles; say what was made."""
     made = engine.consolidate(owner=caller.meaning(given.owner))
@@ -40,7 +46,7 @@ def work(_: Admin, engine: Engine) -> list[answers.WorkedOut]:
 
 
 @router.post("/drain")
-def drain(_: Admin, engine: Engine, given: bodies.Waiting) -> answers.DrainedOut:
+def drain(_: Admin, engine: Engine, given: bodies.Waiting = _WAITING) -> answers.DrainedOut:
     """Wait until the background has tried all that waits now; say whether it has."""
     return answers.DrainedOut(drained=engine.drain(given.timeout_s))
 
