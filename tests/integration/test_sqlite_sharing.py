@@ -366,3 +366,19 @@ def test_the_cache_forgets_the_owner_asked_for_least_lately(store: SqliteStore) 
         assert len(found(snapshot)) == 1
     names = {1: "alice", 2: "bob", 3: "carol"}
     assert [names[number] for number in cache._states] == ["alice", "carol"]
+
+
+def test_what_an_index_keeps_while_it_is_asked_counts(store: SqliteStore) -> None:
+    for owner in ("alice", "bob"):
+        said = [message(n, "tea", sequence=n, said_at=at(n)) for n in range(1, 200)]
+        say(store, *said, owner_id=owner)
+    cache: IndexCache = store._indexes
+    for owner in ("alice", "bob"):
+        with store.read(owner) as snapshot:
+            assert len(found(snapshot, limit=5)) == 5
+    cache._limit_bytes = cache._size + 10
+    for owner in ("alice", "bob", "bob"):
+        with store.read(owner) as snapshot:
+            assert len(worded(snapshot, "tea")[0]) == 199
+    assert [*cache._states] == [2]
+    assert cache._size == cache._states[2][-1].nbytes

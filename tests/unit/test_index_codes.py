@@ -74,6 +74,13 @@ def test_a_mask_chooses_before_the_nearest_are(kind: str) -> None:
     assert len({*found.tolist()} & {*true.tolist()}) >= 4
 
 
+def test_to_a_query_of_zeros_the_first_are_the_nearest() -> None:
+    query = np.zeros(DIMENSION, dtype=np.int8)
+    index, even = index_of(quantise(KINDS["random"])), np.arange(SIZE) % 2 == 0
+    assert nearest(index, query, 5, None).tolist() == [0, 1, 2, 3, 4]
+    assert nearest(index, query, 5, even).tolist() == [0, 2, 4, 6, 8]
+
+
 def test_estimates_grow_with_the_cosine() -> None:
     values = quantise(KINDS["random"])
     query = values[7]

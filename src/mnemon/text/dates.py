@@ -36,6 +36,9 @@ MONTHS = {
 }
 """Names of months in small letters, and their numbers."""
 
+_PLAIN_I = str.maketrans("İı", "ii")
+"""Where case does not count, an expression takes these for an i; `casefold` does not."""
+
 _MONTH = "(?P<month>" + "|".join(sorted(MONTHS, key=len, reverse=True)) + r")\b\.?"
 _DAY = r"(?P<day>0?[1-9]|[12]\d|3[01])"
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
@@ -143,7 +146,7 @@ def _days_of(named: dict[str, str | None], years: Sequence[int]) -> Iterator[Day
 def _month(name: str | None) -> int | None:
     if name is None or name.isdigit():
         return None if name is None else int(name)
-    return MONTHS[name.casefold()]
+    return MONTHS[name.translate(_PLAIN_I).casefold()]
 
 
 def _days(year: int, month: int | None, day: int | None) -> Days | None:

@@ -1,6 +1,6 @@
 """What is taken from a question, and what is read out of it."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
@@ -142,6 +142,16 @@ def test_a_past_day_is_counted_from_the_day_of_asking() -> None:
 
 def test_the_last_word_of_a_date_means_nothing_else() -> None:
     assert days("late last May 2023") == days("in May 2023")
+
+
+def test_the_year_is_that_of_the_day_of_asking_in_utc() -> None:
+    ahead = datetime(2027, 1, 1, 5, tzinfo=timezone(timedelta(hours=14)))
+    assert periods("in May", ahead) == periods("in May", ahead.astimezone(UTC))
+
+
+@pytest.mark.parametrize("month", ["APRİL", "aprıl", "April"])
+def test_an_i_of_the_turkish_alphabet_does_no_harm(month: str) -> None:
+    assert periods(f"in {month} 2023", NOW) == periods("in April 2023", NOW)
 
 
 def test_a_date_without_a_year_is_of_any_of_the_last_years() -> None:

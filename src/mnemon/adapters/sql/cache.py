@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mnemon.adapters.sql.index import Stamp, empty_index, extended
 
@@ -13,6 +13,21 @@ if TYPE_CHECKING:
 
 _STATES_KEPT = 4
 """States an owner: readers whose snapshots are a few writes old find theirs (a guess)."""
+
+
+class _Counted(NamedTuple):
+    """How much memory an owner's index took when that was counted.
+
+    Attributes:
+        in_all: All of it.
+        of_lineage: What its lineage took of that, which grows with what is asked.
+    """
+
+    in_all: int
+    of_lineage: int
+
+
+_NOTHING = _Counted(0, 0)
 
 
 class IndexCache:
@@ -24,8 +39,9 @@ class IndexCache:
         self._lock = threading.Lock()
         self._building: dict[int, threading.Lock] = {}
         self._states: OrderedDict[int, list[OwnerIndex]] = OrderedDict()
-        self._sizes: dict[int, int] = {}
+        self._sizes: dict[int, _Counted] = {}
         self._size = 0
+        self._asked = 0
 
     def get(self, owner: int, stamp: Stamp, source: IndexSource) -> OwnerIndex:
         """Return an owner's index in exactly this state.
@@ -66,6 +82,7 @@ class IndexCache:
             states = self._states.get(owner, [])
             if states:
                 self._states.move_to_end(owner)
+            self._count_asked(owner)
             fitting = [state for state in states if state.stamp.leads_to(stamp)]
             return max(fitting, key=lambda state: state.stamp, default=None)
 
@@ -75,14 +92,27 @@ class IndexCache:
             states.sort(key=lambda state: state.stamp)
             self._states[owner] = states[-_STATES_KEPT:]
             self._states.move_to_end(owner)
-            size = index.nbytes
-            self._size += size - self._sizes.get(owner, 0)
-            self._sizes[owner] = size
-            self._shrink()
+            self._count(owner, index)
+
+    def _count_asked(self, owner: int) -> None:
+        """Count the index that was asked last anew, and note whose is asked now.
+
+        An index grows while it is asked: it keeps the postings that it has read, and its codes.
+        """
+        before, self._asked = self._asked, owner
+        states = self._states.get(before)
+        if states and states[-1].lineage.nbytes != self._sizes[before].of_lineage:
+            self._count(before, states[-1])
+
+    def _count(self, owner: int, index: OwnerIndex) -> None:
+        size = _Counted(index.nbytes, index.lineage.nbytes)
+        self._size += size.in_all - self._sizes.get(owner, _NOTHING).in_all
+        self._sizes[owner] = size
+        self._shrink()
 
     def _shrink(self) -> None:
         """Let the owners go who were not asked about for longest, but not the last."""
         while self._size > self._limit_bytes and len(self._states) > 1:
             owner, _ = self._states.popitem(last=False)
-            self._size -= self._sizes.pop(owner)
+            self._size -= self._sizes.pop(owner).in_all
             self._building.pop(owner, None)

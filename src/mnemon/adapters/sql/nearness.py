@@ -73,7 +73,8 @@ def nearest(index: OwnerIndex, query: NDArray[np.int8], limit: int, mask: Bools 
     allowed = None if mask is None else np.flatnonzero(mask[vectors.item.view])
     total = len(vectors.item.view) if allowed is None else len(allowed)
     wanted = max(_COMPARED, _COMPARED_PER_RESULT * limit, total // _COMPARED_SHARE)
-    if total <= max(EXACT_ROWS, wanted):
+    # All are as near to zeros, so that the first of all are the nearest: no estimate knows that.
+    if total <= max(EXACT_ROWS, wanted) or not query.any():
         return _best_items(vectors, allowed, query, limit)
     codes = index.lineage.codes_for(vectors)
     if not codes.is_telling:

@@ -35,13 +35,14 @@ def periods(text: str, now: datetime) -> tuple[Period, ...]:
 
 
 def _periods(text: str, now: datetime) -> Iterator[Period]:
-    named = list(named_dates(text, range(now.year - YEARS + 1, now.year + 1)))
+    today = now.astimezone(UTC).date()
+    named = list(named_dates(text, range(today.year - YEARS + 1, today.year + 1)))
     for one in named:
         yield from map(_period, one.days)
     if _MAY_MEAN_PAST.search(text):
         from mnemon.text.relative_dates import days_past
 
-        yield from map(_period, days_past(without_dates(text, named), now.astimezone(UTC).date()))
+        yield from map(_period, days_past(without_dates(text, named), today))
 
 
 def _period(days: Days) -> Period:
