@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -104,8 +105,11 @@ def test_where_it_can_t_be_had_results_are_blended_and_that_is_said_once(
     ]
 
 
-@pytest.mark.parametrize("given", [[0.5], [0.5, float("nan"), 0.5]])
-def test_a_reranker_that_answers_nonsense_is_an_error(given: list[float]) -> None:
+@pytest.mark.parametrize(
+    "given",
+    [[0.5], [0.5, float("nan"), 0.5], None, ["high"] * 3, [[0.5, 0.5]] * 3, [10**400] * 3],
+)
+def test_a_reranker_that_answers_nonsense_is_an_error(given: Any) -> None:
     with chunks(lambda _query, _texts: given) as engine, pytest.raises(ServiceFailed):
         engine.recall("The database is what?", owner="alice")
 

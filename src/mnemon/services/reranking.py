@@ -46,16 +46,25 @@ class Reader:
         except ServiceFailed as error:
             self._say(error)
             return None
-        scores = [float(score) for score in given]
-        if len(scores) != len(texts) or not all(map(math.isfinite, scores)):
-            raise ServiceFailed("the reranker", "did not give a finite number for each text")
-        return scores
+        return _checked(given, len(texts))
 
     def _say(self, error: ServiceFailed) -> None:
         with self._lock:
             said, self._said = self._said, True
         if not said:
             _log.warning("results are not reranked, but blended: %s", error)
+
+
+def _checked(given: Sequence[float], count: int) -> list[float]:
+    """Return scores as numbers; what a caller's own function gives may be anything."""
+    problem = "did not give a finite number for each text"
+    try:
+        scores = [float(score) for score in given]
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ServiceFailed("the reranker", problem) from error
+    if len(scores) != count or not all(map(math.isfinite, scores)):
+        raise ServiceFailed("the reranker", problem)
+    return scores
 
 
 class Reading:
