@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -40,18 +40,31 @@ class Report:
     about: Mapping[str, str] = field(default_factory=dict)
 
 
-def rendered(report: Report, detailed: Collection[str] | None = None) -> RenderableType:
+WIDE = 122
+"""How many columns a table of all measures takes."""
+
+_FEW = ("recall@5", "recall@10", "recall@20", "mrr")
+_FIT = f"More measures: in a terminal of {WIDE} columns, or by --json."
+
+
+def rendered(
+    report: Report, detailed: Collection[str] | None = None, *, columns: int = WIDE
+) -> RenderableType:
     """Return tables: the systems beside each other, then each system by category.
 
     Args:
         report: What was found.
         detailed: The systems that are shown by category; None: all.
+        columns: How wide it may be; where that is less than all measures take, the chief ones
+            are shown.
     """
     shown = report.systems if detailed is None else detailed
+    measures = tuple(_COLUMNS) if columns >= WIDE else _FEW
     return Group(
-        _overview(report),
-        *(_by_category(name, report.systems[name]) for name in shown),
+        _overview(report, measures),
+        *(_by_category(name, report.systems[name], measures) for name in shown),
         *(f"{name}: {fact}" for name, fact in report.about.items()),
+        *(() if columns >= WIDE else (_FIT,)),
     )
 
 
@@ -67,31 +80,35 @@ def as_json(report: Report) -> dict[str, Any]:
     }
 
 
-def _overview(report: Report) -> Table:
+def _overview(report: Report, measures: Sequence[str]) -> Table:
     table = Table(title=f"{report.title}: percent, with 95 % intervals for recall at 10 and MRR")
-    table.add_column("system")
-    for heading in (*_COLUMNS.values(), "tokens", "ms"):
-        table.add_column(heading, justify="right")
+    table.add_column("system", no_wrap=True)
+    _add_figures(table, measures)
     for name, groups in report.systems.items():
         if ALL in groups:
-            table.add_row(name, *_cells(groups[ALL], with_intervals=True))
+            table.add_row(name, *_cells(groups[ALL], measures, with_intervals=True))
     return table
 
 
-def _by_category(system: str, groups: Mapping[str, Figures]) -> Table:
+def _by_category(system: str, groups: Mapping[str, Figures], measures: Sequence[str]) -> Table:
     table = Table(title=f"{system}, by category")
     table.add_column("category")
-    for heading in ("questions", *_COLUMNS.values(), "tokens", "ms"):
-        table.add_column(heading, justify="right")
+    table.add_column("questions", justify="right", no_wrap=True)
+    _add_figures(table, measures)
     for name, figures in groups.items():
-        cells = _cells(figures, with_intervals=False)
+        cells = _cells(figures, measures, with_intervals=False)
         table.add_row(name, str(figures.questions), *cells)
     return table
 
 
-def _cells(figures: Figures, *, with_intervals: bool) -> list[str]:
+def _add_figures(table: Table, measures: Sequence[str]) -> None:
+    for heading in (*(_COLUMNS[name] for name in measures), "tokens", "ms"):
+        table.add_column(heading, justify="right", no_wrap=True)
+
+
+def _cells(figures: Figures, measures: Sequence[str], *, with_intervals: bool) -> list[str]:
     cells = []
-    for name in _COLUMNS:
+    for name in measures:
         interval = figures.measures[name]
         spread = f" ({_range(interval)})" if with_intervals and name in _WITH_INTERVAL else ""
         cells.append(f"{100 * interval.mean:.1f}{spread}")

@@ -82,6 +82,7 @@ def run(
     *,
     depth: int = DEPTH,
     timer: Callable[[], float] = time.perf_counter,
+    advance: Callable[[int], None] = lambda _steps: None,
 ) -> tuple[Outcome, ...]:
     """Return how each question went that has evidence; those without are not asked.
 
@@ -90,10 +91,12 @@ def run(
         conversations: What it is told, one after the other, and asked about.
         depth: How many results to ask for.
         timer: Tells the time in seconds.
+        advance: Is told of each step done, of as many as `steps` says.
     """
     outcomes = []
     for conversation in conversations:
         recall = system(conversation)
+        advance(1)
         session_of = conversation.session_of()
         for question in conversation.questions:
             if question.evidence:
@@ -102,7 +105,14 @@ def run(
                 ms = (timer() - began) * 1_000
                 measured = measures(answer, question, session_of)
                 outcomes.append(Outcome(question.category, measured, answer.tokens, ms))
+                advance(1)
     return tuple(outcomes)
+
+
+def steps(conversations: Sequence[Conversation]) -> int:
+    """Return how many steps `run` takes: each conversation, and each question with evidence."""
+    asked = (each.evidence for found in conversations for each in found.questions)
+    return len(conversations) + sum(map(bool, asked))
 
 
 def measures(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import zipfile
 from contextlib import contextmanager
@@ -21,13 +22,16 @@ def opened(path: Path) -> Iterator[BinaryIO]:
     """Open a file for reading.
 
     Raises:
-        InvalidInput: There is none, or it can't be read.
+        InvalidInput: There is none, it can't be read, or is UTF-16, as some programs of Windows
+            write it.
     """
     try:
         file = path.open("rb")
     except OSError as error:
         raise InvalidInput(str(path), (error.strerror or "can't be read").lower()) from error
     with file:
+        if file.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            raise InvalidInput(str(path), "is UTF-16; save it as UTF-8")
         yield file
 
 

@@ -121,10 +121,12 @@ def _parsed(place: Place, raw: bytes) -> _Line | Remembered:
         raise InvalidInput(str(place), problem_of(error)) from None
     except RecursionError:
         raise InvalidInput(str(place), "is nested too deeply") from None
-    for at in _times(line):
-        if at is not None and at.tzinfo is None:
-            raise InvalidInput(str(place), "a time needs its zone, such as 2024-05-08T13:56:00Z")
+    times = [at for at in _times(line) if at is not None]
+    if any(at.tzinfo is None for at in times):
+        raise InvalidInput(str(place), "a time needs its zone, such as 2024-05-08T13:56:00Z")
     try:
+        for at in times:
+            arguments.instant(at, "a time")
         _check(line)
     except InvalidInput as error:
         raise InvalidInput(str(place), str(error)) from None

@@ -137,6 +137,8 @@ def _jsonl(file: BinaryIO, name: str) -> Iterator[Told]:
 
 
 def _mnemon(file: BinaryIO, name: str) -> Iterator[Told]:
+    if not backup.is_backup(file):
+        raise InvalidInput(name, "is not what `mnemon export` writes")
     for record in backup.read(file, name, "audit"):
         if isinstance(record, Chronicle) and record.memory.state is State.ACTIVE:
             memory = record.memory

@@ -44,6 +44,8 @@ def shaped(where: str, value: object, shape: type[T]) -> T:
 
 def problem_of(error: Exception) -> str:
     """Return what is wrong, in the parser's words, as part of a sentence."""
+    if isinstance(error, UnicodeDecodeError):
+        return "is not UTF-8 text"
     message, _ = redact(str(error))  # a parser may repeat what it could not take
     is_word = message[1:2].islower()  # "JSON" stays as it is
     return message[:1].lower() + message[1:] if is_word else message

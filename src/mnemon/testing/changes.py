@@ -51,15 +51,18 @@ def load_changes(file: Path | None = None) -> tuple[Change, ...]:
     """Read pairs from a file of JSON lines, or those of the package, in their order.
 
     Raises:
-        InvalidInput: A line is no pair.
+        InvalidInput: A line is no pair, or there is none.
     """
     source = resources.files("mnemon.testing").joinpath("changes.jsonl") if file is None else file
     lines = enumerate(source.read_bytes().splitlines(), 1)
-    return tuple(_change(line, at) for at, line in lines if line.strip())
+    pairs = tuple(_change(line, f"{source}, line {at}") for at, line in lines if line.strip())
+    if not pairs:
+        raise InvalidInput(str(source), "holds no pairs")
+    return pairs
 
 
-def _change(line: bytes, at: int) -> Change:
+def _change(line: bytes, where: str) -> Change:
     try:
         return msgspec.json.decode(line, type=Change)
-    except msgspec.DecodeError as error:
-        raise InvalidInput(f"line {at}", str(error)) from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InvalidInput(where, str(error)) from error

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -113,3 +115,51 @@ def test_what_a_terminal_would_obey_is_shown(mnemon: Any, tmp_path: Path) -> Non
     path = tmp_path / "m.jsonl"
     path.write_text(json.dumps("My name is \u001b[31m the") + "\n")
     assert "\u001b" not in mnemon.ok("audit", str(path)).out
+
+
+def test_examples_stand_with_their_ids_whatever_the_width(mnemon: Any, tmp_path: Path) -> None:
+    ids = ["0a9b6ad0-1f5e-4b8e-8d7c-6a2f9c1e4d11", "7c1d2e3f-4a5b-4c6d-9e8f-0a1b2c3d4e5f"]
+    path = tmp_path / "mem0.json"
+    path.write_text(json.dumps([{"id": each, "memory": "Likes tea"} for each in ids]))
+    lines = mnemon.ok("audit", str(path), "--no-model").out.splitlines()
+    at = lines.index("duplicates")
+    assert [line.strip() for line in lines[at : at + 4]] == [
+        "duplicates",
+        "Likes tea",
+        f"the same words: {ids[1]}",
+        f"as {ids[0]}",
+    ]
+    assert max(map(len, lines[at:])) <= 80
+
+
+def test_more_than_is_shown_is_counted(mnemon: Any, tmp_path: Path) -> None:
+    path = tmp_path / "m.jsonl"
+    path.write_text('"Likes tea"\n' * 30)
+    assert "duplicates, and 24 more" in mnemon.ok("audit", str(path)).out
+
+
+@pytest.mark.parametrize(
+    ("content", "format_", "problem"),
+    [
+        (b'"Likes tea"\n', "mnemon", "is not what `mnemon export` writes"),
+        ('"Likes tea"\n'.encode("utf-16"), "jsonl", "is UTF-16"),
+        ('"Mag Haseln\u00fcsse"\n'.encode("latin-1"), "jsonl", ":1: is not UTF-8 text"),
+    ],
+)
+def test_what_can_not_be_read_says_why(
+    mnemon: Any, tmp_path: Path, content: bytes, format_: str, problem: str
+) -> None:
+    path = tmp_path / "m.jsonl"
+    path.write_bytes(content)
+    answer = mnemon("audit", str(path), "--format", format_)
+    assert answer.code == 2
+    assert problem in answer.err
+
+
+def test_a_named_pipe_is_read(mnemon: Any, tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_text, args=('"Likes tea"\n"likes tea!"\n',))
+    writer.start()
+    assert mnemon.json("audit", str(path), "--no-model")["duplicates"]["count"] == 1
+    writer.join()

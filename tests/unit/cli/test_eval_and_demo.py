@@ -63,7 +63,9 @@ def test_changes_of_facts_are_measured_on_pairs_of_ones_own_too(
     assert [each["old"] for each in found["wrong"]] == ["I am 34."]
     assert "precision 50.0%, recall 50.0%" in mnemon.ok("eval", "changes", str(file)).out
     file.write_text('{"old": "I live in Oslo."}\n')
-    assert "line 1" in mnemon("eval", "changes", str(file)).err
+    assert f"{file}, line 1" in mnemon("eval", "changes", str(file)).err
+    file.write_text("\n")
+    assert "holds no pairs" in mnemon("eval", "changes", str(file)).err
     assert mnemon("eval", "locomo").code == 2
 
 

@@ -163,6 +163,12 @@ def test_a_file_of_ones_own_is_read_line_by_line(tmp_path: Path) -> None:
     assert second.questions == ()
 
 
+def test_a_mark_of_byte_order_is_no_part_of_the_data(tmp_path: Path) -> None:
+    path = lines(tmp_path / "o.jsonl", MESSAGE)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert len(read_jsonl(path)) == 1
+
+
 def test_a_message_of_ones_own_without_speaker_is_the_users(tmp_path: Path) -> None:
     (conversation,) = read_jsonl(lines(tmp_path / "o.jsonl", {**MESSAGE, "speaker": None}))
     assert next(conversation.messages()).role is Role.USER
@@ -173,7 +179,14 @@ def test_a_message_of_ones_own_without_speaker_is_the_users(tmp_path: Path) -> N
     [
         ([MESSAGE, {"type": "message"}], "line 2"),
         ([{**MESSAGE, "at": "2024-05-08T13:56:00"}], "line 1, at"),
+        ([{**MESSAGE, "at": "0001-01-01T00:00:00+10:00"}], "line 1, at"),
         ([{**MESSAGE, "role": "king"}], "line 1"),
+        ([{**MESSAGE, "text": " "}], "line 1, text"),
+        ([{**MESSAGE, "id": ""}], "line 1, id"),
+        ([{**MESSAGE, "speaker": ""}], "line 1, speaker"),
+        ([{**MESSAGE, "session": "a\nb"}], "line 1, session"),
+        ([MESSAGE, {**QUESTION, "text": ""}], "line 2, text"),
+        ([MESSAGE, {**QUESTION, "conversation": "c" * 300}], "line 2, conversation"),
         ([{**MESSAGE, "colour": "red"}], "line 1"),
         ([MESSAGE, {**QUESTION, "evidence": ["m9"]}], "line 2, evidence"),
         ([MESSAGE, MESSAGE], "o.jsonl"),

@@ -17,7 +17,7 @@ from mnemon.domain.recall import Recalled, RecallResult, Score
 from mnemon.evals.conversations import Conversation, Dialogue, Question
 from mnemon.evals.engine import AskingClock, messages_of, system_of
 from mnemon.evals.report import Report, as_json, rendered
-from mnemon.evals.runner import ALL, Answer, Recall, figures, run
+from mnemon.evals.runner import ALL, Answer, Recall, figures, run, steps
 
 BEGIN = datetime(2024, 5, 1, tzinfo=UTC)
 LATER = datetime(2024, 6, 1, tzinfo=UTC)
@@ -101,6 +101,22 @@ def test_the_table_names_systems_categories_and_facts() -> None:
     text = shown.getvalue()
     for word in ("mine", "hard", "plain", "R@10", "session R@10", "50.0", "machine: a small one"):
         assert word in text
+
+
+def test_a_narrow_table_shows_the_chief_measures_whole() -> None:
+    shown = StringIO()
+    Console(width=80, file=shown).print(rendered(a_report(), columns=80))
+    text = shown.getvalue()
+    assert "…" not in text
+    assert "R@10" in text
+    assert "NDCG@10" not in text
+    assert "by --json" in text
+
+
+def test_each_step_is_told() -> None:
+    told: list[int] = []
+    run(lambda _: fixed([]), [CONVERSATION], advance=told.append)
+    assert sum(told) == steps([CONVERSATION]) == 3
 
 
 def test_a_system_that_was_asked_nothing_has_no_row() -> None:

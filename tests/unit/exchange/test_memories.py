@@ -104,7 +104,7 @@ def test_the_form_is_told_by_the_beginning(content: str, form: str) -> None:
         ('"a"\n\n{"id": "x"}\n', "m:3", "has no text"),
         ('"a"\n17\n', "m:2", "expected"),
         ("not JSON", "m:1", "JSON"),
-        (b'"a"\n"\xff"', "m:2", "utf-8"),
+        (b'"a"\n"\xff"', "m:2", "UTF-8"),
         ("[" * 100_000, "m:1", "nested too deeply"),
         ('"a"\n' + '{"a":' * 100_000, "m:2", "nested|truncated"),
         ('[{"memory": "a"},\n {"memory": 1}]', "m:2", "expected `str | null`"),

@@ -69,9 +69,9 @@ class Tally:
     redactions: int = 0
 
     def __str__(self) -> str:
-        there = f"; {self.already} were there already" if self.already else ""
-        unkeyed = f"; {len(self.unkeyed)} lost a key that is taken here" if self.unkeyed else ""
-        over = f"; {self.passed_over} empty or too long, passed over" if self.passed_over else ""
+        there = f"; {self.already:,} were there already" if self.already else ""
+        unkeyed = f"; {len(self.unkeyed):,} lost a key that is taken here" if self.unkeyed else ""
+        over = f"; {self.passed_over:,} empty or too long, passed over" if self.passed_over else ""
         return (
             f"{counted(self.messages, 'message', 'messages')} of "
             f"{counted(len(self.conversations), 'conversation', 'conversations')}, "
@@ -120,8 +120,8 @@ def source(file: str) -> Iterator[tuple[BinaryIO, str]]:
         with rereadable(sys.stdin.buffer) as stream:
             yield stream, "standard input"
     else:
-        with opened(Path(file)) as stream:
-            yield stream, file
+        with opened(Path(file)) as stream, rereadable(stream) as whole:
+            yield whole, file
 
 
 def _exported(

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from rich.console import Console, RenderableType
+    from rich.text import Text
 
     from mnemon.domain.messages import Message
     from mnemon.domain.recall import Recalled, RecallResult, Score, Trace
@@ -35,8 +36,10 @@ def show(console: Console, result: RecallResult) -> None:
         console.print("It may be that nothing in memory answers this; the nearest:")
     highest = max((one.score.total for one in result.memories), default=1.0)
     for rank, one in enumerate(result.memories, 1):
-        console.print(headline(rank, one, highest))
-        for line in _below(one):
+        head, names = headline(rank, one, highest), _names(one)
+        fit = head.cell_len + names.cell_len <= console.width
+        console.print(head + names if fit else head)
+        for line in _below(one, None if fit else names):
             console.print(Padding(line, (0, 0, 0, 4), expand=False))
     if result.memories:
         share = f"{result.total_tokens} of {result.token_budget} tokens"
@@ -45,8 +48,8 @@ def show(console: Console, result: RecallResult) -> None:
         _show_trace(console, result.trace)
 
 
-def headline(rank: int, one: Recalled, highest: float) -> RenderableType:
-    """Return rank, score, kind, date, speaker and id on one line."""
+def headline(rank: int, one: Recalled, highest: float) -> Text:
+    """Return rank, score, kind, date and speaker on one line."""
     from rich.text import Text
 
     record = one.record
@@ -56,10 +59,20 @@ def headline(rank: int, one: Recalled, highest: float) -> RenderableType:
     line.append(f"{rank:>2}  ", "bold")
     line.append(f"{bar(one.score.total, highest)} {one.score.total:6.2f}  ", "cyan")
     line.append(f"{one.kind:<11} ", "green" if is_memory else "blue")
-    line.append(f"{day(said_at(record))}  ")
-    for part, style in ((who, "bold"), (named(record), "magenta"), (one.id, "dim")):
+    line.append(day(said_at(record)))
+    if who:
+        line.append(f"  {one_line(who)}", "bold")
+    return line
+
+
+def _names(one: Recalled) -> Text:
+    """Return the user's own name for a result, and its id, to stand behind the headline."""
+    from rich.text import Text
+
+    line = Text()
+    for part, style in ((named(one.record), "magenta"), (one.id, "dim")):
         if part:
-            line.append(f"{one_line(part)}  ", style)
+            line.append(f"  {one_line(part)}", style)
     return line
 
 
@@ -85,10 +98,12 @@ def bar(value: float, highest: float) -> str:
     return "█" * filled + "░" * (BAR_CELLS - filled)
 
 
-def _below(one: Recalled) -> Iterator[RenderableType]:
+def _below(one: Recalled, names: Text | None) -> Iterator[RenderableType]:
     text = one_line(one.text)
     cut = len(text) > _SHOWN_CHARS
     yield plain_text(text[:_SHOWN_CHARS] + (" …" if cut else ""))
+    if names is not None:
+        yield names[2:]
     notes = [score_parts(one.score)]
     if one.changed_later:
         notes.append("changed later")

@@ -13,7 +13,7 @@ conversation) and `asked_at` (when the last message was said). `id` is unique in
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
@@ -22,6 +22,8 @@ from mnemon.domain.messages import Message, Role, role_of
 from mnemon.errors import InvalidInput
 from mnemon.evals.conversations import Conversation, Dialogue, Question
 from mnemon.evals.datasets.reading import checked, decoded, end_of, known_ids, text_of
+from mnemon.policies import arguments
+from mnemon.text.cleaning import clean
 
 
 class _MessageLine(msgspec.Struct, tag="message", forbid_unknown_fields=True):
@@ -56,9 +58,26 @@ def read_jsonl(path: str | Path) -> tuple[Conversation, ...]:
     conversations: dict[str, _Numbered] = {}
     for number, line in enumerate(text_of(Path(path)).split("\n"), start=1):
         if line.strip():
-            record: _Line = decoded(f"{path}, line {number}", line, _Line)  # type: ignore[arg-type] # a union
+            where = f"{path}, line {number}"
+            record: _Line = decoded(where, line, _Line)  # type: ignore[arg-type] # a union
+            _check(where, record)
             conversations.setdefault(record.conversation, []).append((number, record))
     return tuple(_conversation(str(path), name, lines) for name, lines in conversations.items())
+
+
+def _check(where: str, line: _Line) -> None:
+    """Check what taking it in, or asking it, would refuse when the line is not known any more."""
+    names, limit = {"conversation": line.conversation}, None
+    if isinstance(line, _MessageLine):
+        names |= {"session": line.session, "id": line.id}
+        names |= {} if line.speaker is None else {"speaker": line.speaker}
+        limit = arguments.MAX_MESSAGE_CHARS
+    try:
+        for field, value in names.items():
+            arguments.name(value, field)
+        clean(line.text, field="text", limit=limit)
+    except InvalidInput as error:
+        raise InvalidInput(f"{where}, {error.field}", error.problem) from None
 
 
 def _conversation(path: str, name: str, lines: _Numbered) -> Conversation:
@@ -67,7 +86,8 @@ def _conversation(path: str, name: str, lines: _Numbered) -> Conversation:
         if isinstance(line, _MessageLine):
             message = _message(f"{path}, line {number}", name, line)
             batches.setdefault(line.session, []).append(message)
-    sessions = checked(path, tuple(Dialogue(id_, tuple(m)) for id_, m in batches.items()))
+    where = f"{path}, conversation {arguments.shown(name)}"
+    sessions = checked(where, tuple(Dialogue(id_, tuple(m)) for id_, m in batches.items()))
     known, end = known_ids(sessions), end_of(sessions)
     questions = tuple(
         _question(f"{path}, line {number}", line, known, end)
@@ -103,4 +123,4 @@ def _question(where: str, line: _QuestionLine, known: frozenset[str], end: datet
 def _utc(where: str, at: datetime) -> datetime:
     if at.tzinfo is None:
         raise InvalidInput(where, "a time needs its zone, such as 2024-05-08T13:56:00Z")
-    return at.astimezone(UTC)
+    return arguments.instant(at, where)

@@ -22,9 +22,9 @@ NO_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 def text_of(path: Path) -> str:
     """Return what a file says."""
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise InvalidInput(str(path), error.strerror or "can't be read") from error
+        raise InvalidInput(str(path), (error.strerror or "can't be read").lower()) from error
     except UnicodeDecodeError as error:
         raise InvalidInput(str(path), f"not UTF-8 at byte {error.start}") from error
 

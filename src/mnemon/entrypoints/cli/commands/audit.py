@@ -10,14 +10,15 @@ import click
 from mnemon.entrypoints import exits
 from mnemon.entrypoints.cli.calls import Call, command
 from mnemon.entrypoints.cli.imports import source
-from mnemon.entrypoints.cli.output import console, counted, print_json, table
+from mnemon.entrypoints.cli.output import console, counted, plain_text, print_json, table
 from mnemon.entrypoints.cli.progress import progress
+from mnemon.entrypoints.cli.terminal import one_line
 from mnemon.exchange.memories import FORMATS, Format, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mnemon.domain.audits import Audit, Share
+    from mnemon.domain.audits import Audit, Example, Share
 
 EXAMPLE = """
 mnemon audit
@@ -26,9 +27,7 @@ mnemon audit memories.jsonl --no-model --fail-above 5%
 mnemon audit backup.jsonl --format mnemon --json
 """
 
-_TEXT_CHARS = 60
-_COLUMNS = 160
-"""Wide enough that two ids stand whole beside a text, where there is no terminal to ask."""
+_TEXT_CHARS = 150
 
 
 def _share_of(_call: click.Context, _option: click.Parameter, given: str | None) -> float | None:
@@ -132,11 +131,10 @@ def _show(audit: Audit, whose: str) -> None:
         why = f"of {audit.compared:,} compared; no junk: look at them"
         rows.append(("near", f"{audit.near.count:,}", _percent(audit.near.rate), why))
     console().print(table(("", ">memories", ">share", "…"), rows))
-    found = [row for name, share in _shares(audit) for row in _examples(name, share)]
+    for name, share in _shares(audit):
+        _show_examples(name, share)
     if audit.near is not None:
-        found += _examples("near", audit.near)
-    if found:
-        console(_COLUMNS).print(table(("", "id", "…text", "…why", "as"), found))
+        _show_examples("near", audit.near)
 
 
 def _shares(audit: Audit) -> Iterator[tuple[str, Share]]:
@@ -146,15 +144,30 @@ def _shares(audit: Audit) -> Iterator[tuple[str, Share]]:
     yield "echoes", audit.echoes
 
 
-def _examples(name: str, share: Share) -> Iterator[tuple[str, ...]]:
+def _show_examples(name: str, share: Share) -> None:
+    from rich.padding import Padding
+
+    if not share.examples:
+        return
+    out, more = console(), share.count - len(share.examples)
+    out.print(plain_text(f"{name}, and {more:,} more" if more else name, "bold"))
     for each in share.examples:
-        near = "" if each.similarity is None else f" ({each.similarity:.2f})"
-        of = "" if each.of is None else f"{each.of}{near}"
-        yield name, each.id, _shortened(each.text), each.reason, of
+        out.print(Padding(plain_text(_shortened(each.text)), (0, 0, 0, 2), expand=False))
+        for line in _where(each):
+            out.print(Padding(plain_text(line, "dim"), (0, 0, 0, 4), expand=False))
+    out.print()
+
+
+def _where(example: Example) -> Iterator[str]:
+    yield one_line(f"{example.reason}: {example.id}")
+    if example.of is not None:
+        near = "" if example.similarity is None else f" ({example.similarity:.2f})"
+        yield one_line(f"as {example.of}{near}")
 
 
 def _shortened(text: str) -> str:
-    return text if len(text) <= _TEXT_CHARS else f"{text[: _TEXT_CHARS - 1]}…"
+    line = one_line(text)
+    return line if len(line) <= _TEXT_CHARS else f"{line[: _TEXT_CHARS - 1]}…"
 
 
 def _reasons(share: Share) -> str:

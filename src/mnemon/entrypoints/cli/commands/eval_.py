@@ -13,27 +13,29 @@ import click
 
 from mnemon.entrypoints.cli.calls import Call, command
 from mnemon.entrypoints.cli.imports import chosen, conversations
-from mnemon.entrypoints.cli.output import console, print_json
+from mnemon.entrypoints.cli.output import console, counted, print_json
 from mnemon.entrypoints.cli.progress import progress
 from mnemon.entrypoints.cli.wiring import passing
 from mnemon.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from mnemon.evals.conversations import Conversation
-    from mnemon.evals.runner import Figures, System
+    from mnemon.evals.runner import Figures, Outcome, System
 
 EXAMPLE = """
 mnemon eval locomo locomo10.json --sample conv-26
 mnemon eval beam beam.json --no-baselines --json
+mnemon eval jsonl mine.jsonl
 mnemon eval changes
 """
 
 FORMATS = ("locomo", "beam", "jsonl")
 CHANGES = "changes"
 
-_COLUMNS = 120
+_COLUMNS = 122
+"""Wide enough for all measures, where there is no terminal to ask."""
 
 # Any number: it only makes the intervals of two runs over the same outcomes the same.
 _SEED = 20240508
@@ -64,6 +66,10 @@ def run(
     FORMAT is locomo, beam or jsonl; FILE is the data set, which does not come with Mnemon. Works
     in a store of its own and leaves yours alone.
 
+    jsonl is data of your own, an object a line: messages with type (message), conversation,
+    session, id, at and text, and questions with type (question), conversation, text and evidence,
+    a list of ids of messages. docs/reference/cli.md has an example and the other fields.
+
     With changes it measures how well changes of facts are told, on the pairs of sentences that
     come with Mnemon, or on those of FILE: a line each, as {"old": …, "new": …, "label": …}.
     """
@@ -78,14 +84,15 @@ def run(
     if not any(question.evidence for each in found for question in each.questions):
         raise InvalidInput(file, "has no question whose evidence is known")
     report = Report(
-        f"{format}, {len(found)} conversations",
+        f"{format}, {counted(len(found), 'conversation', 'conversations')}",
         _measured(call, found, baselines=baselines),
         _about(Path(file)),
     )
     if call.as_json:
         print_json(as_json(report))
     else:
-        console(_COLUMNS).print(rendered(report))
+        out = console(_COLUMNS)
+        out.print(rendered(report, columns=out.width))
 
 
 def _show_changes(call: Call, file: str | None) -> None:
@@ -107,7 +114,6 @@ def _measured(
 
     from mnemon.evals.engine import AskingClock, system_of
     from mnemon.evals.runner import figures
-    from mnemon.evals.runner import run as ask
 
     loaded, clock = passing(call.settings()), AskingClock()
     embedder = call.wiring.embedder(loaded)
@@ -120,16 +126,17 @@ def _measured(
 
                 systems |= Baselines(embedder, call.wiring.counter(loaded)).systems()
             return {
-                name: figures(ask(system, _shown(found, name)), np.random.default_rng(_SEED))
+                name: figures(_asked(system, found, name), np.random.default_rng(_SEED))
                 for name, system in systems.items()
             }
 
 
-def _shown(found: Sequence[Conversation], system: str) -> Iterator[Conversation]:
-    with progress(f"Measuring {system}", len(found)) as advance:
-        for conversation in found:
-            yield conversation
-            advance(1)
+def _asked(system: System, found: Sequence[Conversation], name: str) -> tuple[Outcome, ...]:
+    from mnemon.evals.runner import run as ask
+    from mnemon.evals.runner import steps
+
+    with progress(f"Measuring {name}", steps(found)) as advance:
+        return ask(system, found, advance=advance)
 
 
 def _about(file: Path) -> dict[str, str]:
