@@ -31,8 +31,8 @@ from mnemon.profiles.chunks import chunks
 from mnemon.testing.builders import memory
 from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
-from mnemon.text.chunking import Chunk
-from mnemon.text.chunking import chunks as cut_into_chunks
+from mnemon.text.chunking.chunks import chunks as cut_into_chunks
+from mnemon.text.chunking.model import Chunk
 from samples import Golden, candidates, recalled, shown, words
 
 CHUNKS = chunks()

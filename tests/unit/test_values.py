@@ -178,3 +178,33 @@ def test_no_module_pays_for_a_standard_dataclass() -> None:
         if pattern.search(path.read_text(encoding="utf-8"))
     }
     assert not found
+
+
+@pytest.mark.parametrize("earlier", [0, 100])
+def test_the_first_values_of_a_class_are_made_as_those_that_follow(earlier: int) -> None:
+    @dataclass(frozen=True, slots=True)
+    class Fresh:
+        first: int
+        many: list[object] = field(default_factory=list)
+        derived: str = field(init=False, default="")
+        named: bool = field(default=True, kw_only=True)
+
+        def __post_init__(self) -> None:
+            object.__setattr__(self, "derived", f"of {self.first}")
+
+    made: Any = Fresh
+    for each in range(earlier):
+        made(each)
+    assert repr(made(1, named=False)).endswith(
+        "Fresh(first=1, many=[], derived='of 1', named=False)"
+    )
+    assert made(1, many=[2]) == made(first=1, many=[2]) == made(1, [2])
+    assert made(1).many is not made(1).many
+    for given, named in (
+        ((), {}),
+        ((1, [], "x"), {}),
+        ((1,), {"first": 2}),
+        ((1,), {"derived": "x"}),
+    ):
+        with pytest.raises(TypeError, match=r"Fresh\.__init__"):
+            made(*given, **named)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from typing import TYPE_CHECKING
 
 from mnemon.errors import InvalidInput
@@ -19,7 +18,8 @@ def uuid7(now: datetime, entropy: bytes) -> str:
     random = int.from_bytes(entropy[:ENTROPY_BYTES], "big")
     value = milliseconds << 80 | 0x7 << 76 | (random >> 62 & 0xFFF) << 64
     value |= 0b10 << 62 | random & ((1 << 62) - 1)
-    return str(uuid.UUID(int=value))
+    digits = f"{value:032x}"
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
 def parse(value: str, field: str = "id") -> str:
@@ -28,6 +28,8 @@ def parse(value: str, field: str = "id") -> str:
     Raises:
         InvalidInput: It is no UUID.
     """
+    import uuid  # here: a recall reads no id that somebody wrote
+
     try:
         return str(uuid.UUID(value))
     except (ValueError, AttributeError, TypeError) as error:

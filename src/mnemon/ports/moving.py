@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from mnemon.values import dataclass
@@ -45,14 +44,6 @@ class Sum:
 
     rows: int
     digest: str
-
-
-def together(sums: Mapping[str, Sum]) -> Sum:
-    """Return what tells the rows of several tables from others."""
-    digest = blake2b(digest_size=16)
-    for name in sorted(sums):
-        digest.update(f"{name} {sums[name].rows} {sums[name].digest}\n".encode())
-    return Sum(sum(each.rows for each in sums.values()), digest.hexdigest())
 
 
 @dataclass(frozen=True, slots=True)

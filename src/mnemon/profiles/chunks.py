@@ -20,7 +20,7 @@ from mnemon.policies.routing import (
 from mnemon.policies.salience import KEPT_FROM, SalienceKeeping
 from mnemon.policies.sameness import IdenticalOnce
 from mnemon.profiles.model import Profile
-from mnemon.text.chunking import Sizes
+from mnemon.text.chunking.model import Sizes
 from mnemon.values import dataclass
 
 STANDARD_KINDS = {

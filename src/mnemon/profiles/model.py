@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from mnemon.policies.condensing import Condensing
-from mnemon.text.chunking import Sizes
+from mnemon.text.chunking.model import Sizes
 from mnemon.values import dataclass
 
 if TYPE_CHECKING:

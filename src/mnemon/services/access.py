@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import threading
 from dataclasses import field
 from typing import TYPE_CHECKING
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from mnemon.profiles.model import Profile
 
 
-_RANDOM_BITS = 73
-"""One less than there are, so that adding one never runs over."""
+_UNUSED_BITS = 7
+"""Of the random ones, so many that adding one never runs over."""
 
 
 class Ids:
@@ -39,7 +39,7 @@ class Ids:
             if millisecond == last:
                 entropy += 1
             else:
-                entropy = secrets.randbits(_RANDOM_BITS)
+                entropy = int.from_bytes(os.urandom(ENTROPY_BYTES), "big") >> _UNUSED_BITS
             self._last = (millisecond, entropy)
         return uuid7(now, entropy.to_bytes(ENTROPY_BYTES, "big"))
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections import OrderedDict
 from dataclasses import replace
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from mnemon.policies.indexing import (
@@ -222,7 +222,7 @@ class Indexer:
 
     def _digest(self, text: str) -> bytes:
         name = f"{self._digests}\0{text}".encode()
-        return hashlib.blake2b(name, digest_size=_DIGEST_BYTES).digest()
+        return blake2b(name, digest_size=_DIGEST_BYTES).digest()
 
     def _made(self, texts: Mapping[bytes, str]) -> dict[bytes, NDArray[np.int8]]:
         vectors = quantise(self._embed(list(texts.values()), "document"))

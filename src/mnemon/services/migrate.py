@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mnemon.errors import Conflict
 from mnemon.ports.cipher import KeyChanging, KeyCopying
-from mnemon.ports.moving import Migration, together
+from mnemon.ports.moving import Migration, Sum
 from mnemon.ports.reembedding import Reembeddable
 from mnemon.values import dataclass
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from mnemon.ports.cipher import Cipher
-    from mnemon.ports.moving import Batches, Movable, Sum
+    from mnemon.ports.moving import Batches, Movable
 
     Advance = Callable[[int], None]
 
@@ -47,7 +47,7 @@ class Compared:
     @property
     def sums(self) -> tuple[Sum, Sum]:
         """What tells all rows of either side from others."""
-        return together(self.source), together(self.target)
+        return _together(self.source), _together(self.target)
 
     @property
     def differing(self) -> tuple[str, ...]:
@@ -251,3 +251,11 @@ def is_empty(store: Movable) -> bool:
 
 def _ignored(_rows: int) -> None:
     pass
+
+
+def _together(sums: Mapping[str, Sum]) -> Sum:
+    """Return what tells the rows of several tables from others."""
+    digest = blake2b(digest_size=16)
+    for name in sorted(sums):
+        digest.update(f"{name} {sums[name].rows} {sums[name].digest}\n".encode())
+    return Sum(sum(each.rows for each in sums.values()), digest.hexdigest())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import threading
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mnemon.errors import ServiceFailed
+from mnemon.logs import logger
 from mnemon.steps import stepped
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mnemon.ports.store import Snapshot
     from mnemon.services.candidates import Found
 
-_log = logging.getLogger(__name__)
+_log = logger(__name__)
 
 
 class Reader:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from typing import TYPE_CHECKING
 
 from mnemon.errors import MnemonError, StoreReadOnly
+from mnemon.logs import logger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mnemon.ports.clock import Clock
     from mnemon.ports.store import Store
 
-_log = logging.getLogger(__name__)
+_log = logger(__name__)
 
 FLUSH_AFTER_S = 1.0
 """How long a touch may wait: short enough for a demo to show it, long enough to gather a burst."""

@@ -11,7 +11,8 @@ from mnemon.domain.recall import Scope
 from mnemon.policies.novelty import novelty
 from mnemon.policies.trust import kind_for
 from mnemon.services.indexing import Text
-from mnemon.text.chunking import Sizes, stream_chunks
+from mnemon.text.chunking.chunks import stream_chunks
+from mnemon.text.chunking.model import Sizes
 from mnemon.values import dataclass
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from mnemon.profiles.model import Profile
     from mnemon.services.access import Access
     from mnemon.services.indexing import Indexer
-    from mnemon.text.chunking import Chunk
+    from mnemon.text.chunking.model import Chunk
 
 _MOST_BYTES_A_CHARACTER = 4
 

@@ -57,6 +57,8 @@ _FORMS = tuple(
 )
 """From the fullest form to the barest; what one has taken, the next do not see."""
 
+_SIGNS = (*"0123456789", *sorted({name[:3] for name in MONTHS}))
+
 
 @dataclass(frozen=True, slots=True)
 class Days:
@@ -101,11 +103,19 @@ def named_dates(text: str, years: Sequence[int]) -> Iterator[Named]:
         text: Anything.
         years: The years that are meant where none is named.
     """
+    if not _may_name_one(text):
+        return
     rest = text
     for form in _FORMS:
         for match in form.finditer(rest):
             yield Named(Span(*match.span()), tuple(_days_of(match.groupdict(), years)))
         rest = form.sub(lambda match: " " * len(match[0]), rest)
+
+
+def _may_name_one(text: str) -> bool:
+    """Tell whether there is a digit or a month in a text, without which the forms need no look."""
+    small = text.lower()
+    return not text.isascii() or any(sign in small for sign in _SIGNS)
 
 
 def without_dates(text: str, named: Iterable[Named]) -> str:

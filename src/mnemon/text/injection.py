@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import binascii
 import re
 from typing import TYPE_CHECKING
@@ -99,7 +98,7 @@ def _hidden(text: str, folded: str) -> Iterator[str]:
         yield folded.translate(_ROT13)
     for blob, _ in zip(_BLOB.finditer(text), range(_MOST_BLOBS), strict=False):
         try:
-            said = base64.b64decode(blob[0] + "=" * (-len(blob[0]) % 4)).decode()
+            said = binascii.a2b_base64(blob[0] + "=" * (-len(blob[0]) % 4)).decode()
         except (binascii.Error, UnicodeDecodeError):
             continue
         yield fold(said)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from mnemon.errors import MnemonError, StoreReadOnly
+from mnemon.logs import logger
 
 if TYPE_CHECKING:
     from mnemon.services.working import Worked
@@ -18,7 +18,7 @@ POLL_S = 20.0
 DRAIN_S = 10.0
 """For how long a process that ends waits for what a model was asked already: a guess."""
 
-_log = logging.getLogger(__name__)
+_log = logger(__name__)
 
 
 class Background:

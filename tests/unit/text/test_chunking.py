@@ -13,7 +13,8 @@ import pytest
 
 from mnemon.adapters.embedders.wordpiece import WordPieceCounter
 from mnemon.errors import InvalidInput
-from mnemon.text.chunking import Sizes, chunks, stream_chunks
+from mnemon.text.chunking.chunks import chunks, stream_chunks
+from mnemon.text.chunking.model import Sizes
 from mnemon.text.cleaning import clean
 
 CHUNKINGS = sorted((Path(__file__).parents[2] / "data" / "chunkings").glob("*.txt"))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mnemon.adapters.crypto.plain import PlainCipher
+from mnemon.logs import logger
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mnemon.adapters.crypto.xchacha import KeyRingCiphers
     from mnemon.ports.cipher import Cipher
 
-_log = logging.getLogger(__name__)
+_log = logger(__name__)
 
 
 class ConfiguredCiphers:

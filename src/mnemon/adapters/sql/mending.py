@@ -16,9 +16,8 @@ from mnemon.adapters.sql.verifying import NOT_DERIVED, Examined
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mnemon.adapters.sql.connection import Connection, Connections
+    from mnemon.adapters.sql.connection import Connection
     from mnemon.adapters.sql.owner_row import OwnerRow
-    from mnemon.ports.cipher import Cipher
     from mnemon.ports.store import IndexEntry
     from mnemon.ports.verifying import StoredText
 
@@ -26,28 +25,22 @@ _ACTIVE = " AND {}.state = 'active'"
 _OF_ITEMS = "WHERE owner_id = ? AND item IN (SELECT value FROM carray(?))"
 
 
-class Mending:
-    """The half of a store that repairs."""
-
-    _connections: Connections
-    _cipher: Cipher
-    _expected: Expected | None
-
-    def mend(
-        self, owner_id: str, entries: Mapping[int, IndexEntry], seen: Mapping[int, StoredText]
-    ) -> None:
-        """See the port."""
-        with self._connections.writing(owner_id) as connection:
-            owner = connection.owner(owner_id, lock=True)
-            sealing = Sealing(self._cipher.of(owner_id, owner.key_version), owner_id)
-            examined = Examined(connection, sealing, owner)
-            facts = VectorFacts.of(connection)
-            if entries:
-                Space(facts.space, self._expected).check(connection)
-            texts = {text.item: text for text in examined.texts()}
-            same = {n: e for n, e in entries.items() if n in texts and texts[n] == seen[n]}
-            _Mender(connection, sealing, owner, facts).mend(same, texts, examined)
-            connection.run("COMMIT")
+def mend(
+    connection: Connection,
+    sealing: Sealing,
+    owner: OwnerRow,
+    expected: Expected | None,
+    entries: Mapping[int, IndexEntry],
+    seen: Mapping[int, StoredText],
+) -> None:
+    """Do what the port's `mend` says, within a transaction that is not ended."""
+    examined = Examined(connection, sealing, owner)
+    facts = VectorFacts.of(connection)
+    if entries:
+        Space(facts.space, expected).check(connection)
+    texts = {text.item: text for text in examined.texts()}
+    same = {n: e for n, e in entries.items() if n in texts and texts[n] == seen[n]}
+    _Mender(connection, sealing, owner, facts).mend(same, texts, examined)
 
 
 class _Mender:

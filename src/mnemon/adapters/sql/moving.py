@@ -6,16 +6,14 @@ from abc import abstractmethod
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from mnemon.adapters.sql.copying import given, keep_common, keep_owned, summed
 from mnemon.adapters.sql.erasing import erase_rows
-from mnemon.ports.moving import Migration, OwnerState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from mnemon.adapters.sql.connection import Connection, Connections
     from mnemon.ports.cipher import Cipher
-    from mnemon.ports.moving import Batches, Sum
+    from mnemon.ports.moving import Batches, Migration, OwnerState, Sum
     from mnemon.ports.store import StoreMeta
 
 _FACT = "migration"
@@ -48,12 +46,17 @@ class Moving:
             row = connection.row("SELECT value FROM meta WHERE name = ?", (_FACT,))
         if row is None:
             return None
-        import msgspec  # here: every store is asked when it is opened, and few were moved
+        # Here: every store is asked when it is opened, and few were moved.
+        import msgspec
+
+        from mnemon.ports.moving import Migration
 
         return msgspec.json.decode(row[0], type=Migration)
 
     def state(self, owner_id: str) -> OwnerState | None:
         """See the port."""
+        from mnemon.ports.moving import OwnerState
+
         with self._connections.reading(owner_id) as connection:
             found = connection.owner(owner_id)
         if not found.number:
@@ -63,12 +66,16 @@ class Moving:
     @contextmanager
     def rows_of(self, owner_id: str | None) -> Iterator[Batches]:
         """See the port."""
+        from mnemon.adapters.sql.copying import given
+
         with self._connections.reading(owner_id) as connection:
             number = None if owner_id is None else connection.owner(owner_id).number
             yield () if number == 0 else given(connection, number)
 
     def take_rows(self, owner_id: str | None, batches: Batches) -> None:
         """See the port."""
+        from mnemon.adapters.sql.copying import keep_common, keep_owned
+
         with self._connections.writing(owner_id) as connection:
             if owner_id is None:
                 keep_common(connection, batches)
@@ -84,6 +91,8 @@ class Moving:
 
     def sums(self, owner_id: str | None) -> Mapping[str, Sum]:
         """See the port."""
+        from mnemon.adapters.sql.copying import summed
+
         with self.rows_of(owner_id) as batches:
             return summed(batches)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -221,7 +221,7 @@ class Embedded:
 
     def hold_writers(self) -> None:
         """See `Reembeddable`."""
-        self._hold_by(secrets.token_hex(8))
+        self._hold_by(os.urandom(8).hex())
 
     def release_writers(self) -> None:
         """See `Reembeddable`."""

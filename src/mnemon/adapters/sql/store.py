@@ -6,47 +6,38 @@ from abc import abstractmethod
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from time import sleep
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from mnemon.adapters.sql.cache import IndexCache
+from mnemon.adapters.sql.checkups import Checkups
 from mnemon.adapters.sql.erasing import OwnerErasing, refuse_erased
 from mnemon.adapters.sql.index import OwnerIndex, Stamp, empty_index
 from mnemon.adapters.sql.indexing import Tables
-from mnemon.adapters.sql.mending import Mending
 from mnemon.adapters.sql.moving import Moving
 from mnemon.adapters.sql.owner_row import OwnerRow
 from mnemon.adapters.sql.reembedding import HELD_S, Embedded
-from mnemon.adapters.sql.resealing import Resealer
 from mnemon.adapters.sql.sealing import Sealing
 from mnemon.adapters.sql.search import Search
+from mnemon.adapters.sql.snapshot import SqlSnapshot
 from mnemon.adapters.sql.spaces import Space
 from mnemon.adapters.sql.values import find_id, micros
-from mnemon.adapters.sql.verifying import Examining
-from mnemon.adapters.sql.waiting import Waiting
-from mnemon.adapters.sql.writes import Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
     from datetime import datetime
 
     import numpy as np
     from numpy.typing import NDArray
 
     from mnemon.adapters.sql.connection import Connection, Connections
-    from mnemon.domain.items import Span, Trait
-    from mnemon.domain.recall import Scope
     from mnemon.ports.api_keys import ApiKeys
     from mnemon.ports.cipher import Cipher
     from mnemon.ports.idempotency import Idempotency
     from mnemon.ports.jobs import Jobs
     from mnemon.ports.store import (
         IndexEntry,
-        Items,
-        Postings,
-        Similarities,
         Snapshot,
         Transaction,
-        Uses,
     )
     from mnemon.ports.usage import Usage
     from mnemon.ports.work import Claims
@@ -57,113 +48,7 @@ if TYPE_CHECKING:
 NAMES = "SELECT name FROM owners"
 
 
-class Searching:
-    """The searching half of a snapshot: finds the index at first need, and asks it."""
-
-    def __init__(self, owner: OwnerRow, find: Callable[[], Search]) -> None:
-        """Take the owner as they stand at the snapshot, and a way to the index."""
-        self._seen = owner
-        self._find = find
-        self._found: Search | None = None
-
-    @property
-    def counter(self) -> int:
-        """See the port."""
-        return self._seen.counter
-
-    @property
-    def profile(self) -> str | None:
-        """See the port."""
-        return self._seen.profile
-
-    @property
-    def _search(self) -> Search:
-        if self._found is None:
-            self._found = self._find()
-        return self._found
-
-    def nearest(self, vector: NDArray[np.int8], limit: int, scope: Scope) -> Integers:
-        """See the port."""
-        return self._search.nearest(vector, limit, scope)
-
-    def similarities(self, vector: NDArray[np.int8], numbers: Integers) -> Similarities:
-        """See the port."""
-        return self._search.similarities(vector, numbers)
-
-    def centroid(self, scope: Scope) -> Floats | None:
-        """See the port."""
-        return self._search.centroid(scope)
-
-    def postings(self, terms: Sequence[str], scope: Scope) -> Postings:
-        """See the port."""
-        return self._search.postings(terms, scope)
-
-    def containing(self, words: Sequence[str], scope: Scope) -> tuple[Integers, Integers]:
-        """See the port."""
-        return self._search.containing(words, scope)
-
-    def items(self, numbers: Integers) -> Items:
-        """See the port."""
-        return self._search.items(numbers)
-
-    def uses(self, numbers: Integers) -> Uses:
-        """See the port."""
-        return self._search.uses(numbers)
-
-    def numbers(self, record_ids: Sequence[str], scope: Scope) -> Integers:
-        """See the port."""
-        return self._search.numbers(record_ids, scope)
-
-    def marked(self, traits: Trait, scope: Scope) -> Integers:
-        """See the port."""
-        return self._search.marked(traits, scope)
-
-    def within(self, scope: Scope) -> Integers:
-        """See the port."""
-        return self._search.within(scope)
-
-    def neighbours(self, numbers: Integers, step: Literal[-1, 1], scope: Scope) -> Integers:
-        """See the port."""
-        return self._search.neighbours(numbers, step, scope)
-
-    def passages(self, numbers: Integers) -> list[list[tuple[Span, int]]]:
-        """See the port."""
-        return self._search.passages(numbers)
-
-
-class SqlSnapshot(Searching, Waiting):
-    """A `Snapshot` of a store in tables."""
-
-    def __init__(
-        self,
-        connection: Connection,
-        sealing: Sealing,
-        owner: OwnerRow,
-        space: Space,
-        find: Callable[[], Search],
-    ) -> None:
-        """Take a connection within a read transaction."""
-        Searching.__init__(self, owner, find)
-        Waiting.__init__(self, connection, sealing, owner.number, space)
-
-
-class SqlTransaction(Searching, Writer):
-    """A `Transaction` of a store in tables. Its searches answer from the state at its begin."""
-
-    def __init__(
-        self,
-        connection: Connection,
-        sealing: Sealing,
-        owner: OwnerRow,
-        space: Space,
-        find: Callable[[], Search],
-    ) -> None:
-        """Take the writing connection, with its transaction begun."""
-        Searching.__init__(self, owner, find)
-        Writer.__init__(self, connection, sealing, owner, space)
-
-
-class SqlStore(OwnerErasing, Examining, Mending, Moving, Embedded):
+class SqlStore(OwnerErasing, Checkups, Moving, Embedded):
     """The half of a `Store` that does not depend on which database it is in."""
 
     _connections: Connections
@@ -236,6 +121,8 @@ class SqlStore(OwnerErasing, Examining, Mending, Moving, Embedded):
     @contextmanager
     def write(self, owner_id: str) -> Iterator[Transaction]:
         """See the port."""
+        from mnemon.adapters.sql.transaction import SqlTransaction
+
         with ExitStack() as opened:
             connection, before, owner = self._begun(opened, owner_id)
             sealing = self._sealing(owner_id, owner)
@@ -283,6 +170,8 @@ class SqlStore(OwnerErasing, Examining, Mending, Moving, Embedded):
         self, owner_id: str, version: int, entry: Callable[[str, str | None], IndexEntry]
     ) -> None:
         """See `Resealing`."""
+        from mnemon.adapters.sql.resealing import Resealer
+
         with self._connections.writing(owner_id) as connection:
             owner = connection.owner(owner_id, lock=True)
             if not owner.number or owner.key_version >= version:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from contextlib import contextmanager
 from dataclasses import field
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
@@ -32,11 +31,9 @@ from mnemon.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from mnemon.adapters.sql.connection import Connection, Connections
+    from mnemon.adapters.sql.connection import Connection
     from mnemon.adapters.sql.owner_row import OwnerRow
-    from mnemon.ports.cipher import Cipher
     from mnemon.ports.store import IndexEntry
-    from mnemon.ports.verifying import Examination
 
 _IS_OPEN = "CASE WHEN {} IS NULL THEN 1 ELSE 0 END"
 _MESSAGES = " UNION ALL ".join(
@@ -376,21 +373,6 @@ class Examined:
             found[item][0] += 1
             found[item][1] += hash(tuple(rest))
         return {item: (count, total) for item, (count, total) in found.items()}
-
-
-class Examining:
-    """The half of a store that looks at one owner for damage."""
-
-    _connections: Connections
-    _cipher: Cipher
-
-    @contextmanager
-    def examine(self, owner_id: str) -> Iterator[Examination]:
-        """See the port."""
-        with self._connections.reading(owner_id) as connection:
-            owner = connection.owner(owner_id)
-            sealing = Sealing(self._cipher.of(owner_id, owner.key_version), owner_id)
-            yield Examined(connection, sealing, owner)
 
 
 def _tags(text: str | None) -> list[str]:

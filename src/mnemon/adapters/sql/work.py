@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from typing import TYPE_CHECKING, Any
 
 from mnemon.adapters.sql.values import instant_or_none, micros
@@ -24,7 +24,7 @@ _HOUR = 3_600_000_000
 
 def new_token() -> bytes:
     """Return what tells a claim from all others."""
-    return secrets.token_bytes(_TOKEN_BYTES)
+    return os.urandom(_TOKEN_BYTES)
 
 
 def hour_of(at: datetime) -> int:

@@ -28,22 +28,17 @@ if TYPE_CHECKING:
 _LOGS = ("-wal", "-shm", "-journal")
 
 
-class BackingUp:
-    """The half of a SQLite store that copies it."""
-
-    _connections: Connections
-
-    def back_up(
-        self, target: Path, *, overwrite: bool = False, advance: Advance | None = None
-    ) -> int:
-        """See the port."""
-        path = Path(target).absolute()
-        _refuse_own_files(path, self._connections.path)
-        refuse_to_overwrite(path, overwrite=overwrite)
-        with self._connections.reading() as reader, unfinished(path) as part:
-            reader.row("SELECT 1 FROM meta")  # from here on it sees one state, whoever writes
-            reader.back_up(part, advance)
-            return put_in_place(part, path)
+def back_up(
+    connections: Connections, target: Path, *, overwrite: bool, advance: Advance | None
+) -> int:
+    """Do what the port's `back_up` says."""
+    path = Path(target).absolute()
+    _refuse_own_files(path, connections.path)
+    refuse_to_overwrite(path, overwrite=overwrite)
+    with connections.reading() as reader, unfinished(path) as part:
+        reader.row("SELECT 1 FROM meta")  # from here on it sees one state, whoever writes
+        reader.back_up(part, advance)
+        return put_in_place(part, path)
 
 
 def restore(

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from mnemon.adapters.sql.erasing import OWNED
 from mnemon.errors import StoreDamaged
-from mnemon.ports.verifying import Finding
 
 if TYPE_CHECKING:
     from mnemon.adapters.sqlite.connections import Connections
+    from mnemon.ports.verifying import Finding
 
 
 class FileChecking:
@@ -19,6 +19,8 @@ class FileChecking:
 
     def check_file(self) -> list[Finding]:
         """See the port."""
+        from mnemon.ports.verifying import Finding
+
         found: list[Finding] = []
         try:
             with self._connections.reading() as connection:

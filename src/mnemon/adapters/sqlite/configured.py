@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -91,6 +90,8 @@ def remove_vectors(path: Path, settings: Settings) -> list[Path]:
     own = settings.vectors
     if own.backend != "chroma" or not path.is_file():
         return []
+    import shutil
+
     from mnemon.adapters.chroma.removing import remove_collections
 
     chroma = open_chroma(path, own)

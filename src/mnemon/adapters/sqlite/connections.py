@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 from array import array
 from contextlib import contextmanager, suppress
@@ -88,6 +87,8 @@ def lacks_room(path: Path) -> bool:
 
     It says of those only that they can't be opened or read.
     """
+    import shutil
+
     try:
         return shutil.disk_usage(path.parent).free < _LEAST_ROOM
     except OSError:

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from mnemon.adapters.sql.reembedding import refuse_other_vectors
 from mnemon.adapters.sql.spaces import VectorFacts
 from mnemon.adapters.sql.store import SqlStore
-from mnemon.adapters.sqlite.backups import BackingUp
 from mnemon.adapters.sqlite.checking import FileChecking
 from mnemon.adapters.sqlite.connections import Connection, Connections
 from mnemon.adapters.sqlite.opening import connect
 from mnemon.adapters.sqlite.reading import ReadOnlyConnections
 from mnemon.adapters.sqlite.scrubbing import scrub
+from mnemon.logs import logger
 
 if TYPE_CHECKING:
+    from mnemon.ports.backups import Advance
     from mnemon.ports.cipher import Cipher, Ciphers
     from mnemon.ports.reembedding import EmbeddingModel
     from mnemon.ports.store import StoreMeta
 
-_log = logging.getLogger(__name__)
+_log = logger(__name__)
 
 _MEBIBYTE = 1024 * 1024
 
@@ -29,7 +29,7 @@ _SETTLING_TRIES = 3
 """How often the log is emptied anew because somebody wrote just then: a guess."""
 
 
-class SqliteStore(FileChecking, BackingUp, SqlStore):
+class SqliteStore(FileChecking, SqlStore):
     """A `Store` in one SQLite file."""
 
     _connections: Connections
@@ -97,6 +97,14 @@ class SqliteStore(FileChecking, BackingUp, SqlStore):
             return
         with self._connections.reading() as connection:  # without vectors there is nothing to keep
             refuse_other_vectors(connection, model)
+
+    def back_up(
+        self, target: Path, *, overwrite: bool = False, advance: Advance | None = None
+    ) -> int:
+        """See `Copyable`."""
+        from mnemon.adapters.sqlite.backups import back_up
+
+        return back_up(self._connections, target, overwrite=overwrite, advance=advance)
 
     def settle(self) -> bool:
         """See the port: empties the write-ahead log, and clears the unused parts of pages."""

@@ -5,36 +5,56 @@ One good match then answers only a part, and the rest often stands in other sess
 
 from __future__ import annotations
 
-import re
-
-from mnemon.text.expressions import expression
+from mnemon.policies.ranking.query_parts import needed, part
 
 _NO_NOUN = (
     r"(?:is|was|are|were|do|does|did|has|have|had|will|would|can|could|may|might|shall|should|must"
     r"|this|his|its|always|\w+(?:ss|us|is))\b"
 )
 
-_ENGLISH = rf"""
+_SUMS = r"""
+\b(?:
   (?:what|which|the|in|chronological)\ order\b
 | sequence\ (?:of|in)\b | chronolog\w+
 | summar(?:y|ies|i[sz]e\w*)\b | overview\b | recap\b | walk\ me\ through\b
-| how\ (?:has|have|had|did)\ (?:my|our|the|his|her|their|\w+'s)\b.{{0,80}}
-    \b(?:progress|evolve|develop|change|grow|improve)
-| (?:what|which)(?:\ (?:kinds?|types?|sorts?)\ of)?(?:\ (?!{_NO_NOUN})[\w-]+){{0,2}}?
-    \ (?!{_NO_NOUN})[\w-]+s\b(?!\ (?:the|a|an|name)\b)
-| (?:what|which|who)\ (?:are|were)\b
 | how\ many\b | total\b | both\b | in\ (?:what|which)\ ways\b
 | all\ (?:the|of|my|our)\b | each\ of\b | across\b | throughout\b | between\b | list\b
+)"""
+
+_GROWTH = r"""
+\bhow\ (?:has|have|had|did)\ (?:my|our|the|his|her|their|\w+'s)\b.{0,80}
+    \b(?:progress|evolve|develop|change|grow|improve)
 """
 
+_NOUNS = rf"""
+\b(?:
+  (?:what|which)(?:\ (?:kinds?|types?|sorts?)\ of)?(?:\ (?!{_NO_NOUN})[\w-]+){{0,2}}?
+    \ (?!{_NO_NOUN})[\w-]+s\b(?!\ (?:the|a|an|name)\b)
+| (?:what|which|who)\ (?:are|were)\b
+)"""
+
 _GERMAN = r"""
+\b(?:
   in\ welcher\ reihenfolge\b | reihenfolge\b | chronologisch\w* | zusammenfass\w* | überblick\b
 | welche\ \w+(?:en|er|e|s)\b(?=.*\b(?:haben|hatten|sind|waren|habe|kann|können)\b)
 | wie\ viele\b | insgesamt\b | beide\w*\b | alle\b | auf\ welche\ weisen?\b | zwischen\b
 | liste\b | aufzähl\w*
-"""
+)"""
 
-_SEVERAL = expression(rf"\b(?:{_ENGLISH}|{_GERMAN})", re.IGNORECASE | re.VERBOSE)
+_PARTS = (
+    part(
+        "order|sequence|chronolog|summar|overview|recap|walk me|how many|total|both|ways|all |"
+        "each of|across|throughout|between|list",
+        _SUMS,
+    ),
+    part("how ha|how did", _GROWTH),
+    part("what|which|who", _NOUNS),
+    part(
+        "reihenfolge|chronologisch|zusammenfass|welche|wie viele|insgesamt|beide|alle|zwischen|"
+        "liste",
+        _GERMAN,
+    ),
+)
 
 
 def asks_for_several(text: str) -> bool:
@@ -44,4 +64,5 @@ def asks_for_several(text: str) -> bool:
     weights were fitted on, it is said of half of those with several pieces of evidence, and of one
     in ten of the others.
     """
-    return _SEVERAL.search(text.replace("’", "'")) is not None
+    straight = text.replace("’", "'")
+    return any(each.search(straight) for each in needed(straight, _PARTS))

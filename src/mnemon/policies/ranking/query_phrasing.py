@@ -9,10 +9,15 @@ docs/decisions/0005-standard-ranking.md.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
+from mnemon.policies.ranking.query_parts import needed, part
 from mnemon.text.expressions import expression
 
-_ENGLISH = r"""
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_REQUESTS = r"""
 (?:can|could|would|will)\ (?:you|we)\ (?:please\ |also\ )?
     (?:tell|remind|show|give|help|list|walk|explain|summari[sz]e|provide|describe|recall|find|go)
     (?:\ me|\ us)?(?:\ (?:with|through|of|over))?
@@ -25,24 +30,36 @@ _ENGLISH = r"""
 | \ ?(?:in\ order[,.]?\ )?(?:please\ )?mention\ only(?:\ and\ only)?\ \w+\ items
 | (?:,\ )?in\ order(?=[.,?!]|$)
 | (?:different|various)\ (?:aspects|concepts|ways|things)\ of
-| (?:have|had|did|do)\ I\ (?:ever\ |previously\ |also\ |already\ )?
+"""
+
+_I = r"""
+(?:have|had|did|do)\ I\ (?:ever\ |previously\ |also\ |already\ )?
     (?:mention(?:ed)?|say|said|tell|told|bring\ up|brought\ up|talk(?:ed)?\ about|
        describe[d]?|report(?:ed)?|state[d]?|share[d]?|ask(?:ed)?(?:\ (?:you|about))?)
     (?:\ you)?(?:\ (?:that|about))?(?=\W|$)
 | (?:that\ |as\ )?I(?:\ have|'ve)?\ (?:ever\ |previously\ |also\ |already\ )?
     (?:mentioned|said|told\ you|brought\ up|talked\ about|reported|stated|asked(?:\ you|\ about)?)
     (?:\ (?:that|about))?(?=\W|$)
-| (?:have|had|did|do)\ we\ (?:ever\ |previously\ |also\ |already\ )?
+"""
+
+_WE = r"""
+(?:have|had|did|do)\ we\ (?:ever\ |previously\ |also\ |already\ )?
     (?:discuss(?:ed)?|talk(?:ed)?\ about|cover(?:ed)?|mention(?:ed)?|speak\ about|spoken\ about|
        go\ over|gone\ over)
 | (?:that\ |as\ )?we(?:\ have|'ve|'d|\ had|\ were)?\ (?:ever\ |previously\ |been\ |already\ )?
     (?:discussed|discussing|talked\ about|talking\ about|covered|mentioned)(?:\ so\ far)?
-| (?:have|had|did|do|would|what\ would)\ you\ (?:previously\ |also\ |already\ )?
+"""
+
+_YOU = r"""
+(?:have|had|did|do|would|what\ would)\ you\ (?:previously\ |also\ |already\ )?
     (?:recommend(?:ed)?|suggest(?:ed)?|say|said|tell|told|mention(?:ed)?|advise[d]?|propose[d]?)
     (?:\ me)?(?:\ (?:that|to|about))?(?=\W|$)
 | (?:that\ |as\ )?you\ (?:previously\ |also\ |already\ )?
     (?:recommended|suggested|said|told\ me|mentioned|advised|proposed)(?=\W|$)
-| (?:throughout|across|in|during|over|from)\ (?:all\ )?(?:of\ )?
+"""
+
+_TALKS = r"""
+(?:throughout|across|in|during|over|from)\ (?:all\ )?(?:of\ )?
     (?:our|my|the|these|those|past|previous|earlier)
     \ (?:past\ |previous\ |earlier\ |recent\ |many\ )?
     (?:conversations?|chats?|discussions?|sessions|messages|requests)(?:\ together)?
@@ -64,7 +81,23 @@ _GERMAN = r"""
 | zusammenfassung\ (?:von|der|des)
 """
 
-_PHRASING = expression(rf"(?<!\w)(?:{_ENGLISH}|{_GERMAN})(?!\w)", re.IGNORECASE | re.VERBOSE)
+_WHOLE = r"(?<!\w)(?:{})(?!\w)"
+
+_PARTS = (
+    part("you| we|tell me|remind me|summar|order|mention only|s of", _WHOLE.format(_REQUESTS)),
+    part("i |i'", _WHOLE.format(_I)),
+    part("we |we'", _WHOLE.format(_WE)),
+    part("you ", _WHOLE.format(_YOU)),
+    part(
+        "conversation|chat|discussion|session|message|request|mention|so far|answer",
+        _WHOLE.format(_TALKS),
+    ),
+    part(
+        "kannst du|sag|nenn|erinner|hab|hatte|hast|berichtet|sproch|empfohl|vorgeschlag|in unser|"
+        "in den|in dem|fass",
+        _WHOLE.format(_GERMAN),
+    ),
+)
 _SPACE = expression(r"\s+")
 _LOOSE = expression(r"\s+(?=[,.;:?!])|^[\s,.;:?!]+|[,;:](?=\s*[.?!])|(?<=[?!])\s*\.+$")
 
@@ -72,7 +105,24 @@ _LOOSE = expression(r"\s+(?=[,.;:?!])|^[\s,.;:?!]+|[,;:](?=\s*[.?!])|(?<=[?!])\s
 def without_phrasing(text: str) -> str:
     """Return a question without its phrasing about the conversation itself; may be empty."""
     straight = text.replace("’", "'")
-    return tidied(_PHRASING.sub(" ", straight))
+    return tidied(_cut(straight, needed(straight, _PARTS)))
+
+
+def _cut(text: str, parts: Iterable[re.Pattern[str]]) -> str:
+    """Return a text with a space for each phrase: the first, and what follows it, and so on.
+
+    Of two that begin at the same place that of the earlier part counts, as if they were one
+    expression.
+    """
+    kept, end = [], 0
+    found = [match for each in parts if (match := each.search(text))]
+    while found:
+        first = min(found, key=re.Match.start)
+        kept.append(text[end : first.start()])
+        end = first.end()
+        later = (each if each.start() >= end else each.re.search(text, end) for each in found)
+        found = [match for match in later if match]
+    return " ".join([*kept, text[end:]])
 
 
 def tidied(text: str) -> str:

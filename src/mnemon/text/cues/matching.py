@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from importlib import import_module
-from pkgutil import iter_modules
 
 from mnemon.domain.items import Span
 from mnemon.text import cues
@@ -26,6 +24,9 @@ _CLAUSE_START = r"(?:(?<![^.!?,;:\n])|(?<=[.!?,;:\n]\s))"
 @lru_cache(maxsize=1)
 def languages() -> tuple[Cues, ...]:
     """Return the cues of every language there is a file for, by code."""
+    from importlib import import_module
+    from pkgutil import iter_modules
+
     modules = (import_module(f"{cues.__name__}.{m.name}") for m in iter_modules(cues.__path__))
     values = (getattr(module, "CUES", None) for module in modules)
     return tuple(sorted((v for v in values if isinstance(v, Cues)), key=lambda v: v.language))
