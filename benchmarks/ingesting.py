@@ -36,7 +36,7 @@ from time import perf_counter, process_time
 
 import numpy as np
 from corpus import SEED, Corpus
-from measuring import Table, output, progress, report
+from measuring import Table, document_of_tables, output, progress, report
 from numpy.typing import NDArray
 
 from mnemon import Mnemon
@@ -331,7 +331,9 @@ def main() -> None:
     parser.add_argument("--model-megabytes", type=float, default=MODEL_MEGABYTES, metavar="N")
     parser.add_argument("--sizes", type=float, nargs="+", default=MEMORY_SIZES, metavar="N")
     parser.add_argument("--embedders", nargs="+", default=EMBEDDERS, choices=EMBEDDERS)
-    parser.add_argument("--write", type=Path, metavar="FILE", help="put the tables in their place")
+    parser.add_argument(
+        "--write", type=document_of_tables, metavar="FILE", help="put the tables in their place"
+    )
     parser.add_argument("--child", type=float, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.child is not None:

@@ -32,7 +32,7 @@ from typing import Any
 
 from corpus import Corpus
 from ingesting import EMBEDDERS, embedder_of
-from measuring import Table, output, progress, report
+from measuring import Table, document_of_tables, output, progress, report
 
 from mnemon import Mnemon
 from mnemon.adapters.chat.openai import OpenAIChat
@@ -128,7 +128,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--exchanges", type=int, default=EXCHANGES, metavar="N")
     parser.add_argument("--embedders", nargs="+", default=EMBEDDERS, choices=EMBEDDERS)
-    parser.add_argument("--write", type=Path, metavar="FILE", help="put the table in its place")
+    parser.add_argument(
+        "--write", type=document_of_tables, metavar="FILE", help="put the table in its place"
+    )
     parser.add_argument("--child", nargs=5, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.child is not None:

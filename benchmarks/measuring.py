@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import platform
 import subprocess
 import sys
@@ -158,6 +159,18 @@ def ratio(times: Times) -> str:
     """Return a ratio with its quartiles."""
     low, high = times.spread
     return f"{times.median:.3g} ({low:.3g}–{high:.3g})"
+
+
+def document_of_tables(name: str) -> Path:
+    """Return the document that tables are to be written into, before they take hours to measure.
+
+    Raises:
+        ArgumentTypeError: It is not there, or has no place for a table.
+    """
+    path = Path(name)
+    if not path.is_file() or "<!-- speed:" not in path.read_text():
+        raise argparse.ArgumentTypeError(f"{name} is no document with places for tables")
+    return path
 
 
 def report(table: Table, document: Path | None) -> None:

@@ -36,7 +36,7 @@ from pathlib import Path
 from comparing import Filled, Given, Measured, compare, fill
 from corpus import Corpus
 from environments import FOLDER, NotInstalled, announced, megabytes_with, prepared
-from measuring import machine, output, progress, report
+from measuring import document_of_tables, machine, output, progress, report
 from peer_tables import tables
 from servers import database, dropped, own_server
 from talking import PeerFailed, Program
@@ -194,7 +194,9 @@ def _arguments() -> argparse.Namespace:
     reading.add_argument(
         "--json", type=Path, metavar="FILE", help="keep what was measured, with what was before"
     )
-    reading.add_argument("--write", type=Path, metavar="FILE", help="put the tables in their place")
+    reading.add_argument(
+        "--write", type=document_of_tables, metavar="FILE", help="put the tables in their place"
+    )
     reading.add_argument("--rebuild", action="store_true", help="make the environments anew")
     reading.add_argument("--environments", type=Path, default=FOLDER, metavar="FOLDER")
     reading.add_argument("--url", default="", help="of a PostgreSQL server; else one of our own")

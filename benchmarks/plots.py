@@ -27,6 +27,8 @@ def main() -> None:
     reading.add_argument("--to", type=Path, default=IMAGES, metavar="FOLDER")
     reading.add_argument("--environments", type=Path, default=FOLDER, metavar="FOLDER")
     asked = reading.parse_args()
+    if not asked.json.is_file():
+        reading.error(f"there is no {asked.json}: `make bench-peers` writes it with --json")
     progress(announced([NAME], asked.environments))
     python = prepared(NAME, asked.environments).python
     program = Path(__file__).with_name("drawing.py")

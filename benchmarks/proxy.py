@@ -19,7 +19,7 @@ from time import sleep
 
 import httpx
 from corpus import Corpus, log
-from measuring import Step, Table, in_turns, progress, report
+from measuring import Step, Table, document_of_tables, in_turns, progress, report
 from served import adopt, environment, model, processor_s, service
 
 from mnemon import Mnemon
@@ -128,7 +128,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--messages", type=int, default=1_000)
     parser.add_argument("--rounds", type=int, default=200)
-    parser.add_argument("--write", type=Path, metavar="DOCUMENT")
+    parser.add_argument("--write", type=document_of_tables, metavar="DOCUMENT")
     given = parser.parse_args()
     report(measured(given.rounds, given.messages), given.write)
 

@@ -56,7 +56,8 @@ VALIDATED = "standard, cross-validated"
 SEED = 1
 BUDGETS = (500, 1_000, 2_000)
 _ABLATED = {"recall@10": "R@10", "mrr": "MRR"}
-_COLUMNS = 130
+_COLUMNS = 145
+_LEAST_CONVERSATIONS = 2
 
 
 def systems(searched: Searched, training: Training, baselines: Baselines) -> dict[str, System]:
@@ -182,6 +183,16 @@ def parser() -> argparse.ArgumentParser:
     return reading
 
 
+def missing(data: Sequence[DataSet], *, fits: bool) -> str | None:
+    """Return what the data lack to be measured on; None: nothing."""
+    for each in data:
+        if not any(question.evidence for one in each.conversations for question in one.questions):
+            return f"{each.name} has no question whose evidence is known"
+    if fits and sum(len(each.conversations) for each in data) < _LEAST_CONVERSATIONS:
+        return "each conversation is scored with weights fitted on others: `mnemon eval` takes one"
+    return None
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run from the command line."""
     reading = parser()
@@ -195,6 +206,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InvalidInput as error:
         console.print(f"[red]{error}")
         return 2
+    if (problem := missing(data, fits=not options.context and not options.nothing)) is not None:
+        reading.error(problem)
     embedder = CachedEmbedder(LocalEmbedder(), options.cache)
     if options.context:
         console.print(*(packed(each, embedder) for each in data), machine(), sep="\n")

@@ -37,7 +37,7 @@ from typing import Any
 
 import numpy as np
 from corpus import Corpus, remember
-from measuring import Table, Times, output, progress, report
+from measuring import Table, Times, document_of_tables, output, progress, report
 from numpy.typing import NDArray
 from servers import database, own_server
 
@@ -398,7 +398,9 @@ def _arguments() -> argparse.Namespace:
     reading.add_argument("--one", type=int, default=ONE, help="memories of the one owner")
     reading.add_argument("--fill", action="store_true", help="fill the stores, measure nothing")
     reading.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
-    reading.add_argument("--write", type=Path, metavar="FILE", help="put the tables in their place")
+    reading.add_argument(
+        "--write", type=document_of_tables, metavar="FILE", help="put the tables in their place"
+    )
     return reading.parse_args()
 
 

@@ -31,7 +31,7 @@ from urllib.parse import urlsplit, urlunsplit
 import numpy as np
 from corpus import Corpus, log
 from loading import PAUSE_S, Load, Orders, Request, load
-from measuring import Table, Times, progress, report
+from measuring import Table, Times, document_of_tables, progress, report
 from served import adopt, environment, model, processor_s, resident_bytes, service
 
 from mnemon import Mnemon
@@ -416,7 +416,7 @@ def _arguments() -> argparse.Namespace:
     reading.add_argument("--overload", action="store_true")
     reading.add_argument("--save", type=Path, metavar="JSON", help="keep the figures")
     reading.add_argument("--before", type=Path, metavar="JSON", help="figures to compare with")
-    reading.add_argument("--write", type=Path, metavar="DOCUMENT")
+    reading.add_argument("--write", type=document_of_tables, metavar="DOCUMENT")
     return reading.parse_args()
 
 

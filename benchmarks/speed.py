@@ -32,7 +32,7 @@ from pathlib import Path
 from corpus import Corpus
 from encryption import encryption
 from footprint import disk, install, memory, start
-from measuring import Table, show, written
+from measuring import Table, document_of_tables, show, written
 from searching import recall, stages, vectors
 from writing import imports, writes
 
@@ -67,7 +67,9 @@ def main() -> None:
     reading.add_argument("parts", nargs="*", help=f"any of {', '.join(known)}")
     reading.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="N")
     reading.add_argument("--json", action="store_true", help="print JSON instead of tables")
-    reading.add_argument("--write", type=Path, metavar="FILE", help="put the tables in their place")
+    reading.add_argument(
+        "--write", type=document_of_tables, metavar="FILE", help="put the tables in their place"
+    )
     reading.add_argument("--wheels", type=Path, default=WHEELS, help="for `install`")
     asked = reading.parse_args()
     for name in set(asked.parts) - set(known):

@@ -32,7 +32,7 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 import numpy as np
-from measuring import Table, Times, progress, report
+from measuring import Table, Times, document_of_tables, progress, report
 from numpy.typing import NDArray
 
 from mnemon.adapters.chroma.embedded import EmbeddedChroma
@@ -179,7 +179,9 @@ def main() -> None:
     """Measure, and print or write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="N")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="put the table in its place")
+    parser.add_argument(
+        "--write", type=document_of_tables, metavar="FILE", help="put the table in its place"
+    )
     args = parser.parse_args()
     rows: list[dict[str, object]] = []
     for count in args.sizes:
