@@ -87,7 +87,8 @@ TYPICAL = [
     "ſummary of",
 ]
 WORDS = st.sampled_from([*TYPICAL, *words_of(query_phrasing, query_breadth), *dates.MONTHS])
-WRITTEN = st.tuples(WORDS, st.sampled_from([str, str.upper, str.title])).map(lambda x: x[1](x[0]))
+CASES = st.sampled_from(["lower", "upper", "title", "swapcase"])
+WRITTEN = st.builds(lambda word, case: str(getattr(word, case)()), WORDS, CASES)
 QUESTIONS = st.lists(
     st.one_of(WRITTEN, st.sampled_from([",", "'", "’", ".", "?", "\n", "x"]), st.text(max_size=3)),
     max_size=12,

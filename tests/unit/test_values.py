@@ -9,7 +9,7 @@ import pickle
 import re
 from dataclasses import FrozenInstanceError, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -208,3 +208,19 @@ def test_the_first_values_of_a_class_are_made_as_those_that_follow(earlier: int)
     ):
         with pytest.raises(TypeError, match=r"Fresh\.__init__"):
             made(*given, **named)
+
+
+def test_what_is_of_the_class_is_no_field() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Counted:
+        number: int
+        unit: ClassVar[str] = "m"
+
+    assert [each.name for each in dataclasses.fields(Counted)] == ["number"]
+    assert (Counted(1).number, Counted.unit) == (1, "m")
+
+
+def test_types_of_fields_are_as_written() -> None:
+    written = [each.type for each in dataclasses.fields(Standard)]
+    assert [each.type for each in dataclasses.fields(Quick)] == written
+    assert Quick.__annotations__ == Standard.__annotations__

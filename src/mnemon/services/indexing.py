@@ -18,9 +18,7 @@ from mnemon.policies.indexing import (
 from mnemon.policies.vectors import quantise
 from mnemon.ports.store import IndexEntry, Passage
 from mnemon.services.embedding import embedded
-from mnemon.text.features import features
 from mnemon.text.normal import content_key
-from mnemon.text.passages import passages
 from mnemon.values import dataclass
 
 if TYPE_CHECKING:
@@ -175,6 +173,8 @@ class Indexer:
 
         Of what nobody said by name, as memories are.
         """
+        from mnemon.text.passages import passages
+
         spans = passages(text, self._counter)
         if len(spans) != 1:
             return None
@@ -201,12 +201,16 @@ class Indexer:
         return self._counter.count(texts)
 
     def _bare(self, text: Text) -> IndexEntry:
+        from mnemon.text.features import features  # here, as passages: a query is not cut
+
         parts = self.keywords(text)
         tokens = sum(part.tokens for part in parts)
         return IndexEntry(features(text.content, tokens=tokens), parts, content_key(text.content))
 
     def keywords(self, text: Text) -> tuple[Passage, ...]:
         """Return the passages of a text without its vectors."""
+        from mnemon.text.passages import passages
+
         spans = passages(text.content, self._counter)
         keys = [text.key, *[None] * (len(spans) - 1)]  # the first passage stands for the whole
         return tuple(

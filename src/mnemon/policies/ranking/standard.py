@@ -9,11 +9,9 @@ assistant (`ranking.fitted`). See docs/decisions/0005-standard-ranking.md and
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mnemon.domain.items import Trait
 from mnemon.domain.messages import Participant
@@ -23,8 +21,14 @@ from mnemon.policies.ranking.query import Cues, cues_of, prepared
 from mnemon.policies.ranking.selection import distinct
 from mnemon.values import dataclass
 
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
