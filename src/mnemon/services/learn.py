@@ -105,11 +105,12 @@ class Learning:
         self._access.check_enabled()
         screened_name(session_id, "session")
         now = self._access.clock.now()
+        given = arguments.several(messages, "messages")  # a caller's iterator may take its time
         with self._access.store.read(owner_id) as known:
             profile = self._access.profile_of(known)
             checked = [
                 _checked(message, owner_id, session_id, place, now)
-                for place, message in enumerate(arguments.several(messages, "messages"))
+                for place, message in enumerate(given)
             ]
             fresh = _fresh(checked, known, session_id)
         prepared = self._prepare(fresh, owner_id, profile, now)
