@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from mnemon.domain.memories import EPISODE
 from mnemon.domain.recall import Dropped, RecallResult, Scope, Trace
 from mnemon.errors import InvalidInput

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mnemon.policies.ranking.bm25 import saturated
-from mnemon.policies.ranking.model import Query, Scores
+from mnemon.policies.ranking.model import Query, summed
 from mnemon.text.analysis import terms
 from mnemon.values import dataclass
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from mnemon.domain.messages import Participant
-    from mnemon.policies.ranking.model import Candidates
+    from mnemon.policies.ranking.model import Candidates, Scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,4 +63,4 @@ class RelevanceRanking:
             "freshness": self.freshness * candidates.freshness,
         }
         kept = np.where(unknown, candidates.text > 0.0, near >= self.floor)
-        return Scores(np.sum(list(parts.values()), axis=0), parts, kept)
+        return summed(parts, kept)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mnemon.policies.ranking.bm25 import HALF_AT, saturated
-from mnemon.policies.ranking.model import Query, Scores
+from mnemon.policies.ranking.model import Query, summed
 from mnemon.text.analysis import terms
 from mnemon.values import dataclass
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from mnemon.domain.messages import Participant
-    from mnemon.policies.ranking.model import Candidates
+    from mnemon.policies.ranking.model import Candidates, Scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,5 +59,4 @@ class HybridRanking:
             "text": self.text * saturated(candidates.text, self.half_at),
             "decay": self.decay * candidates.strength,
         }
-        total = np.sum(list(parts.values()), axis=0)
-        return Scores(total, parts, np.ones(len(total), dtype=bool))
+        return summed(parts, np.ones(len(cosine), dtype=bool))

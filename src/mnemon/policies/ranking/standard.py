@@ -16,7 +16,7 @@ import numpy as np
 from mnemon.domain.items import Trait
 from mnemon.domain.messages import Participant
 from mnemon.policies.ranking.fitted import FITTED
-from mnemon.policies.ranking.model import Candidates, Query, Scores
+from mnemon.policies.ranking.model import Candidates, Query, Scores, summed
 from mnemon.policies.ranking.query import Cues, cues_of, prepared
 from mnemon.policies.ranking.selection import distinct
 from mnemon.values import dataclass
@@ -114,8 +114,7 @@ class StandardRanking:
     def score(self, query: Query, candidates: Candidates) -> Scores:
         """Return the weighted sum and its parts; every candidate may be returned."""
         parts = _parts(cues_of(query), candidates, self.weights)
-        total: Floats = np.sum(list(parts.values()), axis=0)
-        return Scores(total, parts, np.ones(len(total), dtype=bool))
+        return summed(parts, np.ones(len(candidates.text), dtype=bool))
 
 
 def _parts(cues: Cues, of: Candidates, weights: Weights) -> Mapping[str, Floats]:
