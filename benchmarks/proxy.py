@@ -13,19 +13,24 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from time import sleep
 
 import httpx
 from corpus import Corpus, log
-from measuring import Step, Table, document_of_tables, in_turns, progress, report
+from measuring import Step, Table, Taken, document_of_tables, in_turns, progress, report
 from served import adopt, environment, model, processor_s, service
 
 from mnemon import Mnemon
 
 WARM_UP = 20
 OWNER = "alice"
+WAYS = {
+    "straight": "straight to the model",
+    "off": "through Mnemon, memory off",
+    "on": "through Mnemon, memory on",
+}
 
 
 def fill(env: Mapping[str, str], texts: list[str]) -> None:
@@ -67,8 +72,8 @@ def processor_ms(process: int, step: Step, numbers: range) -> float:
     return (processor_s(process) - before) / len(numbers) * 1000
 
 
-def measured(rounds: int, messages: int) -> Table:
-    """Return what each way takes."""
+def asked(rounds: int, messages: int) -> tuple[dict[str, Taken], dict[str, float]]:
+    """Return what each way takes, and what the service's processor does for each request, in ms."""
     corpus = Corpus()
     texts = corpus.texts(messages)
     queries = corpus.queries(texts, rounds + WARM_UP)
@@ -94,33 +99,34 @@ def measured(rounds: int, messages: int) -> Table:
             progress("asking")
             taken = in_turns(rounds + WARM_UP, steps, unmeasured=WARM_UP)
             again = range(WARM_UP, rounds + WARM_UP)
-            used = {name: processor_ms(process, step, again) for name, step in steps.items()}
-    rows = []
+            return taken, {name: processor_ms(process, step, again) for name, step in steps.items()}
+
+
+def rows(taken: Mapping[str, Taken], used: Mapping[str, float]) -> Iterator[dict[str, object]]:
+    """Yield what each way takes, of whole replies and of streams."""
     for kind, suffix in (("whole", ""), ("first byte of a stream", " streamed")):
         bare = taken[f"straight{suffix}"].wall.median
-        for name, told in (
-            ("straight", "straight to the model"),
-            ("off", "through Mnemon, memory off"),
-            ("on", "through Mnemon, memory on"),
-        ):
+        for name, told in WAYS.items():
             times = taken[f"{name}{suffix}"].wall
-            rows.append(
-                {
-                    "reply": kind,
-                    "way": told,
-                    "p50, ms": 1000 * times.median,
-                    "p95, ms": 1000 * times.quantile(0.95),
-                    "added, p50, ms": 1000 * (times.median - bare),
-                    "processor, ms": used[f"{name}{suffix}"],
-                }
-            )
+            yield {
+                "reply": kind,
+                "way": told,
+                "p50, ms": 1000 * times.median,
+                "p95, ms": 1000 * times.quantile(0.95),
+                "added, p50, ms": 1000 * (times.median - bare),
+                "processor, ms": used[f"{name}{suffix}"],
+            }
+
+
+def measured(rounds: int, messages: int) -> Table:
+    """Return what each way takes."""
     note = (
         f"An owner with {messages:,} messages in an encrypted SQLite store, {rounds} requests each"
         " way, taken in turns; the model answers at once. Every request with the memory on is a new"
         " conversation, that is recalled for, and learned while the next requests are under way."
         " Processor: of the service, for each request, with what it learns of it."
     )
-    return Table("proxy", rows, note)
+    return Table("proxy", list(rows(*asked(rounds, messages))), note)
 
 
 def main() -> None:
