@@ -140,6 +140,11 @@ def test_a_past_day_is_counted_from_the_day_of_asking() -> None:
     assert days("Was war letzte Woche?") == [("2024-05-19", 8)]
 
 
+@pytest.mark.parametrize("text", ["last December", "Last  december?", "since late last dec"])
+def test_the_last_month_of_a_name_is_one_and_past(text: str) -> None:
+    assert days(f"What did we plan {text}") == [("2023-12-01", 31)]
+
+
 def test_the_last_word_of_a_date_means_nothing_else() -> None:
     assert days("late last May 2023") == days("in May 2023")
 

@@ -3,7 +3,8 @@
 A period is [start, end) in microseconds since 1970, UTC. Messages are held against it by when
 they were said, so a question about "8 May 2023" finds what was said that day, which is mostly
 what was said about it. Where only a month is named ("in May"), every year's May that lies within
-`YEARS` before the instant of asking will do. "Last week" is counted from the day of asking, in UTC.
+`YEARS` before the instant of asking will do. "Last week" and "last May" are counted from the day of
+asking, in UTC.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import re
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from mnemon.text.dates import Days, named_dates, without_dates
+from mnemon.text.dates import Days, Named, named_dates, without_dates
 from mnemon.text.expressions import expression
 
 if TYPE_CHECKING:
@@ -36,13 +37,19 @@ def periods(text: str, now: datetime) -> tuple[Period, ...]:
 
 def _periods(text: str, now: datetime) -> Iterator[Period]:
     today = now.astimezone(UTC).date()
-    named = list(named_dates(text, range(today.year - YEARS + 1, today.year + 1)))
+    years = range(today.year - YEARS + 1, today.year + 1)
+    named = [one for one in named_dates(text, years) if not _is_last(text, one)]
     for one in named:
         yield from map(_period, one.days)
     if _MAY_MEAN_PAST.search(text):
         from mnemon.text.relative_dates import days_past
 
         yield from map(_period, days_past(without_dates(text, named), today))
+
+
+def _is_last(text: str, one: Named) -> bool:
+    """Tell whether a date is named as "last May": one month, which `days_past` finds."""
+    return one.span.of(text).lower().split()[0] == "last"
 
 
 def _period(days: Days) -> Period:
