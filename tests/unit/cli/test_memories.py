@@ -119,6 +119,16 @@ def test_recall_shows_speaker_and_own_id_of_a_message(mnemon: Any) -> None:
     assert "D1:3" in first
 
 
+def test_names_that_are_too_long_for_the_line_stand_below_the_text(mnemon: Any) -> None:
+    name = "m" * 60
+    line = f'{{"session": "s", "id": "{name}", "speaker": "Bob", "content": "The key is blue"}}'
+    mnemon.ok("import", "jsonl", "-", stdin=line)
+    first, text, names = mnemon.ok("recall", "which key?").out.splitlines()[:3]
+    assert first.endswith("Bob")
+    assert text.strip() == "The key is blue"
+    assert names.split()[0] == name
+
+
 def test_the_trace_says_what_was_searched_and_dropped(mnemon: Any) -> None:
     for number in range(3):
         remembered(mnemon, f"The key number {number} is blue")
