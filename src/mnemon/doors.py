@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from mnemon.domain.audits import EXAMPLES
 from mnemon.domain.recall import TOKEN_BUDGET
 from mnemon.owner import DEFAULT_SESSION, WORKING_MEMORY
+from mnemon.policies.arguments import EXAMPLES
 from mnemon.shorthands import PAGE
 
 if TYPE_CHECKING:

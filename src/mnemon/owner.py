@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mnemon.domain.audits import EXAMPLES
 from mnemon.domain.recall import CONTEXT_TOP_K, TOKEN_BUDGET
+from mnemon.policies.arguments import EXAMPLES
 from mnemon.policies.saying import messages_of
 from mnemon.services.screening import screened_name
 from mnemon.shorthands import Shorthands

@@ -11,7 +11,6 @@ from mnemon.config.loading import user_folder
 from mnemon.config.paths import file_path
 from mnemon.config.urls import is_conninfo
 from mnemon.errors import InvalidConfiguration, StoreUnavailable
-from mnemon.ports.moving import Movable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from mnemon.adapters.postgres.places import Place
     from mnemon.config import Settings
     from mnemon.ports.cipher import Ciphers
+    from mnemon.ports.moving import Migration
     from mnemon.ports.store import Store
 
 IN_MEMORY = ":memory:"
@@ -55,14 +55,14 @@ def open_store(
         KeyUnavailable: It is encrypted, and its key is missing or another.
     """
     store = _opened(url, settings, ciphers)
-    if unfinished or not isinstance(store, Movable):
-        return store
-    moved = store.migration
+    # Only what is `Movable` has it; to ask for all that this is would read the store.
+    moved: Migration | None = None if unfinished else getattr(store, "migration", None)
     if moved is None or moved.states is not None:
         return store
+    place = getattr(store, "place", url)
     store.close()
     raise StoreUnavailable(
-        f"{store.place} holds a part of {moved.place} only: go on with `mnemon migrate --to …`"
+        f"{place} holds a part of {moved.place} only: go on with `mnemon migrate --to …`"
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 from databases import SQLITE, rows
 from mnemon import Message, Mnemon, OwnerMemory
 from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.sql.erasing import OWNED
+from mnemon.adapters.sql.tables import OWNED
 from mnemon.domain.work import Mark, Progress, Work
 from mnemon.ports.store import Store
 from mnemon.ports.usage import Spent

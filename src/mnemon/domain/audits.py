@@ -10,9 +10,6 @@ from mnemon.values import dataclass
 if TYPE_CHECKING:
     from mnemon.domain.memories import Origin
 
-EXAMPLES = 5
-"""How many examples of each are shown, if nothing else is said."""
-
 
 @dataclass(frozen=True, slots=True)
 class Example:

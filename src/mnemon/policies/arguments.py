@@ -13,6 +13,9 @@ MAX_ID_CHARS = 256
 MAX_MESSAGE_CHARS = 1_000_000
 MAX_TAGS = 64
 MAX_TOP_K = 100
+EXAMPLES = 5
+"""How many examples of each finding an audit shows, if nothing else is said."""
+
 LARGEST_COUNT = (1 << 63) - 1
 """The largest number that SQLite holds, and more than anybody has of anything."""
 
@@ -41,7 +44,7 @@ def name(value: object, field: str) -> str:
         raise InvalidInput(field, "is empty")
     if len(value) > MAX_ID_CHARS:
         raise InvalidInput(field, f"has {len(value)} characters; at most {MAX_ID_CHARS}")
-    if _CONTROL.search(value):
+    if not value.isprintable() and _CONTROL.search(value):
         raise InvalidInput(field, "holds control characters or lone surrogates")
     return value
 

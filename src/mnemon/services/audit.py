@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from mnemon.domain.audits import EXAMPLES, Audit, Example, Share, Told
+from mnemon.domain.audits import Audit, Example, Share, Told
 from mnemon.domain.memories import Origin, State
 from mnemon.policies import arguments
+from mnemon.policies.arguments import EXAMPLES
 from mnemon.policies.auditing import Judgement, judged
 from mnemon.policies.evidence import sources
 from mnemon.policies.nearness import nearest_before

@@ -53,7 +53,7 @@ def cleaned(text: str) -> str:
 
 
 def _plain_characters(text: str) -> str:
-    if _SURROGATE.search(text):
+    if not text.isascii() and _SURROGATE.search(text):
         # Two halves that belong together make their character, as in JSON's escapes.
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return _CONTROL.sub("", _LINE_END.sub("\n", text))

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from mnemon.adapters.postgres.guarding import APPLICATION, MAINTENANCE
 from mnemon.adapters.postgres.schema_1 import first
 from mnemon.adapters.postgres.schema_2 import second
-from mnemon.adapters.sql.erasing import OWNED
+from mnemon.adapters.sql.tables import OWNED
 from mnemon.values import dataclass
 
 if TYPE_CHECKING:

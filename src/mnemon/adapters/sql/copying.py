@@ -12,8 +12,7 @@ from functools import cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from mnemon.adapters.sql.erasing import OWNED
-from mnemon.adapters.sql.tables import OWNER_FACTS, OWNERS, TABLES
+from mnemon.adapters.sql.tables import OWNED, OWNER_FACTS, OWNERS, TABLES
 from mnemon.ports.moving import Sum
 
 if TYPE_CHECKING:

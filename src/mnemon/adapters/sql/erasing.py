@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mnemon.adapters.sql.tables import TABLES
 from mnemon.adapters.sql.values import micros
 from mnemon.errors import OwnerErased
 from mnemon.ports.cipher import KeyChanging
@@ -15,9 +14,6 @@ if TYPE_CHECKING:
 
     from mnemon.adapters.sql.connection import Connection, Connections
     from mnemon.ports.cipher import Cipher
-
-OWNED = tuple(table.name for table in TABLES.values() if table.is_owned)
-"""The tables whose rows are an owner's, by number."""
 
 
 class OwnerErasing:
@@ -78,6 +74,8 @@ def has_tombstone(connection: Connection, cipher: Cipher, owner_id: str) -> bool
 
 def erase_rows(connection: Connection, owner_id: str) -> bool:
     """Delete all rows of an owner within a transaction; return whether there were any."""
+    from mnemon.adapters.sql.tables import OWNED  # here: to recall takes no list of the tables
+
     connection.run("UPDATE jobs SET state = NULL WHERE state IS NOT NULL")  # may name the owner
     owner = connection.owner(owner_id, lock=True)
     for statement in _by_name():

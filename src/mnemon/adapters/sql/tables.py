@@ -123,3 +123,6 @@ def _table(name: str, key: str, rest: str, *, is_owned: bool = True) -> Table:
 
 TABLES = {table.name: table for table in _tables()}
 """All but `owners` and what a database has for itself, by name."""
+
+OWNED = tuple(table.name for table in TABLES.values() if table.is_owned)
+"""The tables whose rows are an owner's, by number."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mnemon.adapters.sql.erasing import OWNED
 from mnemon.errors import StoreDamaged
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ class FileChecking:
 
     def check_file(self) -> list[Finding]:
         """See the port."""
+        from mnemon.adapters.sql.tables import OWNED
         from mnemon.ports.verifying import Finding
 
         found: list[Finding] = []
@@ -37,6 +37,8 @@ class FileChecking:
 
     def repair_file(self) -> None:
         """See the port: makes SQLite's own indexes anew, and removes what is nobody's."""
+        from mnemon.adapters.sql.tables import OWNED
+
         with self._connections.writing() as connection:
             connection.run("REINDEX")
             for table in OWNED:

@@ -6,13 +6,13 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query
 
-from mnemon.domain.audits import EXAMPLES
 from mnemon.domain.memories import Memory as StoredMemory
 from mnemon.domain.memories import State
 from mnemon.entrypoints.http.callers import Admin, Engine, Memory, Whose
 from mnemon.entrypoints.http.once import Once, OnceRoute
 from mnemon.entrypoints.http.wire import answers, bodies, fields
 from mnemon.errors import InvalidInput
+from mnemon.policies.arguments import EXAMPLES
 
 router = APIRouter(prefix="/v1/memories", tags=["memories"], route_class=OnceRoute)
 
