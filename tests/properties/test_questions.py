@@ -7,8 +7,9 @@ import re
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mnemon.policies.ranking import query_breadth, query_phrasing
+from mnemon.policies.ranking import query, query_breadth, query_phrasing
 from mnemon.policies.ranking.query_breadth import asks_for_several
+from mnemon.policies.ranking.query_parts import finds
 from mnemon.policies.ranking.query_phrasing import tidied, without_phrasing
 from mnemon.text import dates
 
@@ -28,6 +29,27 @@ def words_of(*modules: object) -> list[str]:
 
 
 PHRASING, BREADTH = whole(query_phrasing._PARTS), whole(query_breadth._PARTS)
+ASKED = [
+    "how old",
+    "what was the price",
+    "what city",
+    "which",
+    "where",
+    "wohin",
+    "welche stadt",
+    "who",
+    "what good books",
+    "names of",
+    "called",
+    "wie heißt",
+    "wem",
+    "did you",
+    "you said",
+    "hast du",
+    "würdest du",
+    "how many",
+    "wie teuer",
+]
 TYPICAL = [
     "did I say",
     "have I ever mentioned",
@@ -86,7 +108,7 @@ TYPICAL = [
     "ſo far",
     "ſummary of",
 ]
-WORDS = st.sampled_from([*TYPICAL, *words_of(query_phrasing, query_breadth), *dates.MONTHS])
+WORDS = st.sampled_from([*TYPICAL, *words_of(query_phrasing, query_breadth), *ASKED, *dates.MONTHS])
 CASES = st.sampled_from(["lower", "upper", "title", "swapcase"])
 WRITTEN = st.builds(lambda word, case: str(getattr(word, case)()), WORDS, CASES)
 QUESTIONS = st.lists(
@@ -111,3 +133,9 @@ def test_breadth_is_seen_in_parts_as_at_once(text: str) -> None:
 def test_a_text_without_a_digit_or_a_month_names_no_date(text: str) -> None:
     found = any(form.search(text) for form in dates._FORMS)
     assert found == any(dates.named_dates(text, [2024]))
+
+
+@given(QUESTIONS)
+def test_what_a_question_asks_for_is_seen_by_its_signs_as_without(text: str) -> None:
+    for part in (query._WHAT_YOU_SAID, *(part for _, part in query._KINDS)):
+        assert finds(text, part) == bool(part[1].search(text))

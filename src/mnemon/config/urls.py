@@ -40,4 +40,4 @@ def _shown(parameter: re.Match[str]) -> str:
 
 def is_conninfo(text: str) -> bool:
     """Tell whether a text is `host=… dbname=…`, which libpq takes instead of a URL."""
-    return _CONNINFO.match(text) is not None
+    return "=" in text and _CONNINFO.match(text) is not None

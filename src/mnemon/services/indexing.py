@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from dataclasses import replace
-from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+from mnemon.digests import blake2b
 from mnemon.policies.indexing import (
     embedded_text,
     keyed_terms,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from mnemon.digests import blake2b
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +58,7 @@ class HashingEmbedder:
         found = self._directions.get(word)
         if found is None:
             named = word if self._name == _NAME else f"{self._name} {word}"
-            seed = int.from_bytes(hashlib.blake2b(named.encode(), digest_size=8).digest(), "big")
+            seed = int.from_bytes(blake2b(named.encode(), digest_size=8).digest(), "big")
             found = np.random.default_rng(seed).standard_normal(self._dimension, dtype=np.float32)
             self._directions[word] = found
         return found

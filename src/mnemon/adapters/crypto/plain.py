@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mnemon.adapters.crypto.joining import joined
+from mnemon.digests import blake2b
 from mnemon.errors import KeyUnavailable
 
 if TYPE_CHECKING:

@@ -12,6 +12,8 @@ from functools import cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from mnemon.adapters.sql.tables import OWNED, OWNER_FACTS, OWNERS, TABLES
 from mnemon.ports.moving import Sum
 
@@ -126,8 +128,6 @@ def _with_vectors(connection: Connection, table: Table, rows: Sequence[Row]) -> 
 
 def summed(batches: Batches) -> dict[str, Sum]:
     """Return what tells rows from others, by table; the same rows give the same in any database."""
-    import msgspec
-
     encode = msgspec.msgpack.Encoder().encode
     digests: dict[str, Any] = {}
     counts: dict[str, int] = {}

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from mnemon.adapters.sql.rows import (
     KEYS,
     by_key,
@@ -164,8 +166,6 @@ class Resealer:
             self._update(table, ", ".join(f"{field} = ?" for field in _FIELDS), changed)
 
     def _know_memory(self, plain: dict[str, str | None], entry: Entries) -> None:
-        import msgspec
-
         self._know(entry(plain["content"] or "", None))
         if plain["key"] is not None:
             self._know_text("key", plain["key"])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from mnemon.adapters.sql.changes import Changes
 from mnemon.adapters.sql.values import find_id
 
@@ -24,8 +26,6 @@ class Upkeep(Changes):
 
     def set_strengths(self, ids: Sequence[str], strengths: Sequence[float]) -> None:
         """See the port."""
-        import msgspec
-
         packed = ((find_id(id_), strength) for id_, strength in zip(ids, strengths, strict=True))
         wanted = {id_.hex(): float(strength) for id_, strength in packed if id_}
         with self._change():

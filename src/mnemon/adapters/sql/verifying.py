@@ -7,6 +7,7 @@ from dataclasses import field
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from mnemon.adapters.sql.checks import CHECKS
@@ -376,8 +377,6 @@ class Examined:
 
 
 def _tags(text: str | None) -> list[str]:
-    import msgspec
-
     try:
         return [] if text is None else msgspec.json.decode(text, type=list[str])
     except msgspec.DecodeError:

@@ -12,6 +12,7 @@ from mnemon.policies.indexing import proper_name
 from mnemon.policies.ranking.model import Period, Query
 from mnemon.policies.ranking.query_breadth import asks_for_several
 from mnemon.policies.ranking.query_dates import periods
+from mnemon.policies.ranking.query_parts import finds, part
 from mnemon.policies.ranking.query_phrasing import tidied, without_phrasing
 from mnemon.text.analysis import terms
 from mnemon.text.expressions import expression
@@ -76,7 +77,7 @@ def cues(text: str, named: Sequence[Participant], now: datetime) -> Cues:
     numbers = {person.number for person in named}
     return Cues(
         only_named=numbers.pop() if len(numbers) == 1 else None,
-        about_user=bool(_FIRST_PERSON.search(text)) and not _WHAT_YOU_SAID.search(text),
+        about_user=bool(_FIRST_PERSON.search(text)) and not finds(text, _WHAT_YOU_SAID),
         periods=periods(text, now),
         asks_time=bool(_TIME.search(text)),
         answer_kinds=_answer_kinds(text),
@@ -123,10 +124,10 @@ _FIRST_PERSON = expression(
     r"\b(?:I|I['’](?:m|ve|d|ll)|[Mm]y|[Mm]ine|[Mm]e|[Mm]yself|"
     r"[Ii]ch|[Mm]ein(?:e[mnrs]?)?|[Mm]ir|[Mm]ich)\b"
 )
-_WHAT_YOU_SAID = expression(
-    r"\b(?:did|have|had|do|would) you\b|\byou (?:said|told|recommended|suggested|mentioned|"
-    r"advised|proposed|gave|explained)\b|\b(?:hast|hattest|würdest) du\b",
-    re.IGNORECASE,
+_WHAT_YOU_SAID = part(
+    "you|t du",
+    r"\b(?:did|have|had|do|would)\ you\b|\byou\ (?:said|told|recommended|suggested|mentioned|"
+    r"advised|proposed|gave|explained)\b|\b(?:hast|hattest|würdest)\ du\b",
 )
 _TIME = expression(
     r"\bwhen\b|\bhow (?:long ago|recently)\b|\b(?:what|which|on what|on which|in which|in what) "
@@ -138,31 +139,32 @@ _TIME = expression(
 _KINDS = (
     (
         Trait.NUMBER,
-        expression(
-            r"\bhow (?:many|much|long|old|often|far|tall|big|fast)\b|"
-            r"\bwhat (?:\w+ )?(?:number|percentage|amount|age|price|cost|score)\b|"
-            r"\bwie (?:viele?|lange?|alt|oft|weit|groß|hoch|teuer)\b",
-            re.IGNORECASE,
+        part(
+            "how |number|percentage|amount|age|price|cost|score|wie ",
+            r"\bhow\ (?:many|much|long|old|often|far|tall|big|fast)\b|"
+            r"\bwhat\ (?:\w+\ )?(?:number|percentage|amount|age|price|cost|score)\b|"
+            r"\bwie\ (?:viele?|lange?|alt|oft|weit|groß|hoch|teuer)\b",
         ),
     ),
     (
         Trait.PLACE,
-        expression(
-            r"\bwhere\b|\b(?:what|which) (?:\w+ )?(?:cit(?:y|ies)|countr(?:y|ies)|towns?|"
+        part(
+            "where|cit|countr|town|state|place|location|venue|wo|welche",
+            r"\bwhere\b|\b(?:what|which)\ (?:\w+\ )?(?:cit(?:y|ies)|countr(?:y|ies)|towns?|"
             r"states?|places?|locations?|venues?)\b|\bwo(?:hin|her)?\b|"
-            r"\bwelche[rsmn]? (?:stadt|land|ort|städte|länder|orte)\b",
-            re.IGNORECASE,
+            r"\bwelche[rsmn]?\ (?:stadt|land|ort|städte|länder|orte)\b",
         ),
     ),
     (
         Trait.PROPER_NOUN,
-        expression(
-            r"\bwho(?:se|m)?\b|\bwhich\b|\b(?:what|which) (?:\w+ ){0,2}(?:names?|titles?|books?|"
+        part(
+            "who|which|name|title|book|movie|film|song|band|game|brand|compan|team|show|series|"
+            "author|artist|restaurant|called|wer|wem|wen|wessen|wie hei",
+            r"\bwho(?:se|m)?\b|\bwhich\b|\b(?:what|which)\ (?:\w+\ ){0,2}(?:names?|titles?|books?|"
             r"movies?|films?|songs?|bands?|games?|brands?|compan(?:y|ies)|teams?|shows?|series|"
-            r"authors?|artists?|restaurants?)\b|\bnames? of\b|\bcalled\b|"
-            r"\bwer\b|\bwe[mn]\b|\bwessen\b|\bwie hei(?:ß|ss)(?:t|en)\b|"
-            r"\bnamen? (?:von|der|des)\b",
-            re.IGNORECASE,
+            r"authors?|artists?|restaurants?)\b|\bnames?\ of\b|\bcalled\b|"
+            r"\bwer\b|\bwe[mn]\b|\bwessen\b|\bwie\ hei(?:ß|ss)(?:t|en)\b|"
+            r"\bnamen?\ (?:von|der|des)\b",
         ),
     ),
 )
@@ -170,7 +172,7 @@ _KINDS = (
 
 def _answer_kinds(text: str) -> Trait:
     kinds = Trait.NONE
-    for kind, pattern in _KINDS:
-        if pattern.search(text):
+    for kind, signs in _KINDS:
+        if finds(text, signs):
             kinds |= kind
     return kinds

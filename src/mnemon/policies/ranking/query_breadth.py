@@ -5,7 +5,7 @@ One good match then answers only a part, and the rest often stands in other sess
 
 from __future__ import annotations
 
-from mnemon.policies.ranking.query_parts import needed, part
+from mnemon.policies.ranking.query_parts import finds, part
 
 _NO_NOUN = (
     r"(?:is|was|are|were|do|does|did|has|have|had|will|would|can|could|may|might|shall|should|must"
@@ -65,4 +65,4 @@ def asks_for_several(text: str) -> bool:
     in ten of the others.
     """
     straight = text.replace("’", "'")
-    return any(each.search(straight) for each in needed(straight, _PARTS))
+    return finds(straight, *_PARTS)

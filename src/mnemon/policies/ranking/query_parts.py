@@ -30,3 +30,8 @@ def needed(text: str, parts: Iterable[Part]) -> list[re.Pattern[str]]:
     return [
         pattern for signs, pattern in parts if not is_plain or any(sign in small for sign in signs)
     ]
+
+
+def finds(text: str, *parts: Part) -> bool:
+    """Tell whether one of the expressions finds something in a text."""
+    return any(each.search(text) for each in needed(text, parts))
