@@ -382,3 +382,30 @@ def test_what_an_index_keeps_while_it_is_asked_counts(store: SqliteStore) -> Non
             assert len(worded(snapshot, "tea")[0]) == 199
     assert [*cache._states] == [2]
     assert cache._size == cache._states[2][-1].nbytes
+
+
+def test_of_an_erased_owner_no_index_is_kept(store: SqliteStore) -> None:
+    for owner in ("alice", "bob"):
+        remember(store, memory(1, "tea", owner_id=owner), owner_id=owner)
+        with store.read(owner) as snapshot:
+            assert worded(snapshot, "tea") == [[1]]
+    store.erase("alice", at(1))
+    cache: IndexCache = store._indexes
+    assert [*cache._states] == [2]
+    assert cache._size == cache._sizes[2].in_all
+    with store.read("alice") as snapshot:
+        assert found(snapshot) == []
+
+
+def test_no_index_is_kept_of_before_rows_were_removed_for_good(store: SqliteStore) -> None:
+    remember(store, memory(1, "tea"))
+    with store.read("alice") as old:
+        assert found(old) == [1]
+        with store._connections.writing() as connection:
+            connection.run("UPDATE owners SET generation = generation + 1, revision = revision + 1")
+            connection.run("COMMIT")
+        with store.read("alice") as new:
+            assert found(new) == [1]
+        assert worded(old, "tea") == [[1]]
+    (states,) = store._indexes._states.values()
+    assert [state.stamp.generation for state in states] == [1]

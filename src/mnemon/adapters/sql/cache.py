@@ -72,6 +72,12 @@ class IndexCache:
             self._sizes.clear()
             self._size = 0
 
+    def forget_owner(self, owner: int) -> None:
+        """Let go of an owner's index: the rows that it is made of were removed for good."""
+        with self._lock:
+            if self._states.pop(owner, None) is not None:
+                self._let_go(owner)
+
     def _builder(self, owner: int) -> threading.Lock:
         with self._lock:
             return self._building.setdefault(owner, threading.Lock())
@@ -90,9 +96,14 @@ class IndexCache:
         with self._lock:
             states = [*self._states.get(owner, []), index]
             states.sort(key=lambda state: state.stamp)
+            newest = states[-1]
+            # Earlier generations share nothing with it, and hold what was removed for good.
+            states = [
+                state for state in states if state.stamp.generation == newest.stamp.generation
+            ]
             self._states[owner] = states[-_STATES_KEPT:]
             self._states.move_to_end(owner)
-            self._count(owner, index)
+            self._count(owner, newest)
 
     def _count_asked(self, owner: int) -> None:
         """Count the index that was asked last anew, and note whose is asked now.
@@ -114,5 +125,8 @@ class IndexCache:
         """Let the owners go who were not asked about for longest, but not the last."""
         while self._size > self._limit_bytes and len(self._states) > 1:
             owner, _ = self._states.popitem(last=False)
-            self._size -= self._sizes.pop(owner).in_all
-            self._building.pop(owner, None)
+            self._let_go(owner)
+
+    def _let_go(self, owner: int) -> None:
+        self._size -= self._sizes.pop(owner).in_all
+        self._building.pop(owner, None)

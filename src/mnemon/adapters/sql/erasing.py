@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
+    from mnemon.adapters.sql.cache import IndexCache
     from mnemon.adapters.sql.connection import Connection, Connections
     from mnemon.ports.cipher import Cipher
 
@@ -21,17 +22,20 @@ class OwnerErasing:
 
     _connections: Connections
     _cipher: Cipher
+    _indexes: IndexCache
 
     def erase(self, owner_id: str, at: datetime) -> bool:
         """See the port."""
         with self._connections.writing(owner_id) as connection:
             self._hold(connection, owner_id)
+            number = connection.owner(owner_id, lock=True).number
             was_there = erase_rows(connection, owner_id)
             connection.run(
                 "INSERT INTO tombstones (digest, erased_at) VALUES (?, ?) ON CONFLICT DO NOTHING",
                 (self._cipher.tombstone(owner_id), micros(at)),
             )
             connection.run("COMMIT")
+        self._indexes.forget_owner(number)
         # After the commit: a failure in between leaves a key that opens nothing here, and that
         # erasing once more removes. The other way round, rows would be left that never open.
         if isinstance(self._cipher, KeyChanging):
