@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from mnemon.text.expressions import expression
 from mnemon.text.folding import fold
-from mnemon.text.injection_rules import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,6 +47,8 @@ def is_suspicious(text: str) -> bool:
 
 
 def _instructs(folded: str) -> bool:
+    from mnemon.text.injection_rules import RULES  # here: a question is not looked at
+
     return any(
         _counts(folded, match, rule)
         for rule in RULES
