@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mnemon.config import Loaded, Settings, load
 from mnemon.config.book import ProfileBook
 from mnemon.config.fields import parsed
-from mnemon.config.loading import ALL, BUILT_IN, default_store, user_folder
+from mnemon.config.loading import ALL, BUILT_IN
 from mnemon.config.profiles import profiles
 from mnemon.config.reference import in_force, masked
 from mnemon.config.settings import Embedding
@@ -136,22 +136,6 @@ def test_a_file_in_the_users_configuration_folder_is_found(tmp_path: Path) -> No
     assert folder.is_relative_to(tmp_path)
     written("[memory]\nrag_limit = 8", str(folder / "mnemon.toml"))
     assert load().settings.rag_limit == 8
-
-
-@pytest.mark.parametrize("home", ["/home/u", "/home/u/", "/", "relative", "", None])
-@pytest.mark.parametrize("named", ["/some/where", "/some/where/", "relative", "", None])
-def test_the_users_folders_are_those_of_the_library(
-    home: str | None, named: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from platformdirs import user_config_path, user_data_path
-
-    for variable, value in (("HOME", home), ("XDG_CONFIG_HOME", named), ("XDG_DATA_HOME", named)):
-        if value is None:
-            monkeypatch.delenv(variable)
-        else:
-            monkeypatch.setenv(variable, value)
-    assert user_folder() == user_config_path("mnemon", appauthor=False)
-    assert default_store() == user_data_path("mnemon", appauthor=False) / "memory.db"
 
 
 def test_the_working_directory_goes_before_the_users_folder() -> None:

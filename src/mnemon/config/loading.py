@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-import sys
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 FILE_NAME = "mnemon.toml"
-_STORE = "memory.db"
 
 ALL: Mapping[str, Setting] = {setting.name: setting for setting in settings_of(Settings)}
 """Every setting by its name, in the order of the documentation."""
@@ -141,9 +138,6 @@ def find_file() -> Path | None:
 
 def user_folder() -> Path:
     """Return the user's folder for configuration and keys."""
-    found = _xdg("XDG_CONFIG_HOME", ".config")
-    if found is not None:
-        return found
     from platformdirs import user_config_path
 
     return user_config_path("mnemon", appauthor=False)
@@ -151,29 +145,9 @@ def user_folder() -> Path:
 
 def default_store() -> Path:
     """Return the store's path where nothing names another."""
-    found = _xdg("XDG_DATA_HOME", ".local/share")
-    if found is not None:
-        return found / _STORE
     from platformdirs import user_data_path
 
-    return user_data_path("mnemon", appauthor=False) / _STORE
-
-
-def _xdg(variable: str, beside: str) -> Path | None:
-    """Return what platformdirs would, where it would do so by the XDG's first rules; else None.
-
-    Importing it takes a twentieth of the time until a program's first recall.
-    """
-    if (
-        sys.platform != "linux"
-        or hasattr(sys, "getandroidapilevel")
-        or "ANDROID_ROOT" in os.environ
-    ):
-        return None
-    home, folder = Path(os.environ.get("HOME", "")), Path(os.environ.get(variable, ""))
-    if not home.is_absolute():
-        return None
-    return (folder if folder.is_absolute() else home / beside) / "mnemon"
+    return user_data_path("mnemon", appauthor=False) / "memory.db"
 
 
 def _from_file(file: Path) -> tuple[dict[str, _Found], dict[str, dict[str, _Found]]]:
