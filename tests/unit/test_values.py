@@ -46,7 +46,7 @@ class Quick:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Standard:
+class Standard:  # written out again: what makes a class takes its fields' values away
     """A value."""
 
     first: int

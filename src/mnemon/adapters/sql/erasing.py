@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from mnemon.adapters.sql.cache import IndexCache
     from mnemon.adapters.sql.connection import Connection, Connections
+    from mnemon.adapters.sql.owner_row import OwnerRow
     from mnemon.ports.cipher import Cipher
 
 
@@ -28,19 +29,18 @@ class OwnerErasing:
         """See the port."""
         with self._connections.writing(owner_id) as connection:
             self._hold(connection, owner_id)
-            number = connection.owner(owner_id, lock=True).number
-            was_there = erase_rows(connection, owner_id)
+            gone = erase_rows(connection, owner_id)
             connection.run(
                 "INSERT INTO tombstones (digest, erased_at) VALUES (?, ?) ON CONFLICT DO NOTHING",
                 (self._cipher.tombstone(owner_id), micros(at)),
             )
             connection.run("COMMIT")
-        self._indexes.forget_owner(number)
+        self._indexes.forget_owner(gone.number)
         # After the commit: a failure in between leaves a key that opens nothing here, and that
         # erasing once more removes. The other way round, rows would be left that never open.
         if isinstance(self._cipher, KeyChanging):
             self._cipher.erase(owner_id)
-        return was_there
+        return gone.counter > 0
 
     def _hold(self, connection: Connection, owner_id: str) -> None:
         """Keep others from writing for an owner, also one who is not there yet."""
@@ -76,19 +76,18 @@ def has_tombstone(connection: Connection, cipher: Cipher, owner_id: str) -> bool
     return bool(connection.row("SELECT 1 FROM tombstones WHERE digest = ?", (digest,)))
 
 
-def erase_rows(connection: Connection, owner_id: str) -> bool:
-    """Delete all rows of an owner within a transaction; return whether there were any."""
+def erase_rows(connection: Connection, owner_id: str) -> OwnerRow:
+    """Delete all rows of an owner within a transaction; return the owner as they stood."""
     from mnemon.adapters.sql.tables import OWNED  # here: to recall takes no list of the tables
 
     connection.run("UPDATE jobs SET state = NULL WHERE state IS NOT NULL")  # may name the owner
     owner = connection.owner(owner_id, lock=True)
     for statement in _by_name():
         connection.run(statement, (owner_id,))
-    if not owner.number:
-        return False
-    for table in (*OWNED, "owners"):
-        connection.run(f"DELETE FROM {table} WHERE owner_id = ?", (owner.number,))
-    return owner.counter > 0
+    if owner.number:
+        for table in (*OWNED, "owners"):
+            connection.run(f"DELETE FROM {table} WHERE owner_id = ?", (owner.number,))
+    return owner
 
 
 def _by_name() -> Iterable[str]:

@@ -26,7 +26,7 @@ SHARED: Final = "PROMETHEUS_MULTIPROC_DIR"
 """The variable that names the folder in which several processes count together."""
 
 # When each series began is said by no rule of ours, and doubles what is read at each scrape.
-disable_created_metrics()  # type: ignore[no-untyped-call]
+disable_created_metrics()  # type: ignore[no-untyped-call] # the library gives it no types
 
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)

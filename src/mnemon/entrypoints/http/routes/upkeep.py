@@ -9,6 +9,7 @@ from fastapi import APIRouter
 from mnemon.entrypoints.http.callers import Admin, Engine, KeyedRoute
 from mnemon.entrypoints.http.wire import answers, bodies
 
+# What is meant where no body comes.
 _ALL: Final = bodies.Whose.model_validate({})
 _FADING: Final = bodies.Fading.model_validate({})
 _WAITING: Final = bodies.Waiting.model_validate({})
