@@ -33,8 +33,7 @@ def quantise(vectors: NDArray[np.floating]) -> NDArray[np.int8]:
 def norms(stored: NDArray[np.int8]) -> NDArray[np.float64]:
     """Return the lengths of stored vectors, shape (n,)."""
     values = stored.astype(np.float32)
-    squares = np.einsum("nd,nd->n", values, values, dtype=np.float32)
-    lengths: NDArray[np.float64] = np.sqrt(squares.astype(np.float64))
+    lengths: NDArray[np.float64] = np.sqrt(np.vecdot(values, values).astype(np.float64))
     return lengths
 
 
@@ -45,7 +44,7 @@ def row_products(rows: NDArray[np.int8], query: NDArray[np.int8]) -> NDArray[np.
     has a thread of the BLAS on each processor take part, for whom a service's own threads must
     wait. And the rows would have to be float32 in memory, not some at a time.
     """
-    products: NDArray[np.float32] = np.vecdot(rows, query, dtype=np.float32)
+    products: NDArray[np.float32] = np.vecdot(rows, query.astype(np.float32))
     return products
 
 

@@ -269,7 +269,7 @@ def _found(
         freshness=fresh,
         held=ranks.held.of_items(numbers),
     )
-    exact = np.isin(numbers, ranks.same)
+    exact = (numbers[:, None] == ranks.same).any(axis=1)
     place = _places(numbers, ranks.first)
     return Found(
         numbers=numbers,
@@ -342,6 +342,8 @@ def _vitality(profile: Profile, items: Items, uses: Uses, scope: Scope) -> tuple
     """Return strength and freshness; a message's strength is 1."""
     now = scope.now.timestamp() * 1e6
     elapsed = (now - uses.used_at).astype(np.float64)
-    strength = strengths(profile, items.kind, uses, scope.now)
-    strength = np.where(items.is_memory, strength, 1.0)
+    strength = np.ones(len(elapsed))
+    if items.is_memory.any():
+        left = strengths(profile, items.kind, uses, scope.now)
+        strength = np.where(items.is_memory, left, strength)
     return strength, freshness(elapsed / _MICROSECONDS_PER_HOUR)

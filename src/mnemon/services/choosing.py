@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mnemon.domain.items import Span, Trait
-from mnemon.domain.memories import EPISODE, Memory, State
+from mnemon.domain.memories import Memory, State
 from mnemon.domain.messages import Message
 from mnemon.domain.recall import Dropped, DropReason, Recalled, Score
 from mnemon.policies.budgeting import prompt_tokens
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from mnemon.ports.store import Snapshot
     from mnemon.services.candidates import Found
     from mnemon.services.recall import Request
+
+_SUSPICIOUS = int(Trait.SUSPICIOUS)
+"""As a number: numpy's and a flag's `&` take forty times longer."""
 
 
 class Choice:
@@ -188,15 +192,15 @@ def choose(snapshot: Snapshot, found: Found, scores: Scores, request: Request) -
 
 def _score(found: Found, scores: Scores, row: int) -> Score:
     columns = found.candidates
-    similarity = float(columns.best_similarity[row])
+    similarity = columns.best_similarity.item(row)
     return Score(
-        total=float(scores.total[row]),
-        similarity=0.0 if np.isnan(similarity) else similarity,
-        text=float(columns.text[row]),
-        strength=float(columns.strength[row]),
-        freshness=float(columns.freshness[row]),
-        rerank=float(scores.parts["rerank"][row]) if _is_reranked(found, scores, row) else None,
-        parts={name: float(part[row]) for name, part in scores.parts.items()},
+        total=scores.total.item(row),
+        similarity=0.0 if math.isnan(similarity) else similarity,
+        text=columns.text.item(row),
+        strength=columns.strength.item(row),
+        freshness=columns.freshness.item(row),
+        rerank=scores.parts["rerank"].item(row) if _is_reranked(found, scores, row) else None,
+        parts={name: part.item(row) for name, part in scores.parts.items()},
     )
 
 
@@ -236,7 +240,7 @@ class _Rows:
         if isinstance(record, Memory):
             record = replace(record, strength=score.strength)
         shown = span or Span(0, len(record.content))
-        suspicious = bool(self._found.items.traits[row] & Trait.SUSPICIOUS)
+        suspicious = self._found.items.traits.item(row) & _SUSPICIOUS != 0
         return Recalled(record, score, shown, self._costs[place], suspicious=suspicious)
 
     def _read(self, rows: Sequence[int]) -> None:
@@ -268,16 +272,12 @@ def _related(first: Memory | Message, second: Memory | Message) -> bool:
     """
     if isinstance(first, Message) and isinstance(second, Message):  # by far the most
         return False
-    if SUMMARY in (_kind(first), _kind(second)):
-        return False
     if isinstance(first, Memory) and isinstance(second, Memory):
-        return True
+        return SUMMARY not in (first.kind, second.kind)
     memory, message = (first, second) if isinstance(first, Memory) else (second, first)
-    return isinstance(memory, Memory) and any(each.id == message.id for each in memory.sources)
-
-
-def _kind(record: Memory | Message) -> str:
-    return record.kind if isinstance(record, Memory) else EPISODE
+    if not isinstance(memory, Memory) or memory.kind == SUMMARY:
+        return False
+    return any(each.id == message.id for each in memory.sources)
 
 
 def _marked(snapshot: Snapshot, chosen: list[Recalled], at: datetime) -> list[Recalled]:

@@ -53,8 +53,7 @@ def words_around(
     scores = term_scores(postings)[kept]
     shape = len(postings.document_frequency), len(wanted)
     held = by_item(postings.term[kept], places[kept], scores, *shape)
-    steps = (away for away, _ in near)
-    return together(held, list(zip(steps, _columns(items, wanted), strict=True)))
+    return together(held, [steps for steps, _ in near], _columns(items, wanted))
 
 
 def _near(
@@ -63,6 +62,8 @@ def _near(
     """Yield the messages on one side up to `REACH` steps away, each time with how far."""
     numbers = first
     for steps in range(1, REACH + 1):
+        if numbers.max() < 0:  # none has one: memories stand alone
+            return
         yield steps, numbers
         if steps < REACH:
             numbers = _beyond(snapshot, numbers, step, scope)

@@ -115,7 +115,7 @@ def named_dates(text: str, years: Sequence[int]) -> Iterator[Named]:
 def _may_name_one(text: str) -> bool:
     """Tell whether there is a digit or a month in a text, without which the forms need no look."""
     small = text.lower()
-    return not text.isascii() or any(sign in small for sign in _SIGNS)
+    return not text.isascii() or any(map(small.__contains__, _SIGNS))
 
 
 def without_dates(text: str, named: Iterable[Named]) -> str:

@@ -72,6 +72,10 @@ def words(text: str) -> list[Word]:
     quotes = _Quotes()
     opens = True
     for at, chunk in enumerate(chunks):
+        if chunk.isalnum():
+            found.append(Word(chunk, opens))
+            opens = False
+            continue
         following = chunks[at + 1] if at + 1 < len(chunks) else ""
         for word in _words_of(chunk, following, found, quotes):
             word.opens = opens
@@ -108,9 +112,6 @@ def _narrow_mark(mark: re.Match[str]) -> str:
 
 
 def _words_of(chunk: str, following: str, before: list[Word], quotes: _Quotes) -> Iterator[Word]:
-    if chunk.isalnum():
-        yield Word(chunk)
-        return
     if not any(map(str.isalnum, chunk)):
         yield from _symbols(chunk, following, before)
         return

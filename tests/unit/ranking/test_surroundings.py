@@ -19,20 +19,17 @@ def test_a_terms_score_is_that_of_the_best_passage() -> None:
 
 def test_the_words_of_a_neighbour_count_less() -> None:
     held = np.array([[4.0, 0.0]])
-    near = [(0, np.array([0, 1])), (1, np.array([NONE, 0]))]
-    assert together(held, near).tolist() == [4.0, DECAY * 4.0]
+    assert together(held, [0, 1], np.array([[0, 1], [NONE, 0]])).tolist() == [4.0, DECAY * 4.0]
 
 
 def test_words_that_stand_in_two_messages_add_up() -> None:
     held = np.array([[4.0, 0.0], [0.0, 2.0]])
-    near = [(0, np.array([0])), (1, np.array([1]))]
-    assert together(held, near).tolist() == [4.0 + DECAY * 2.0]
+    assert together(held, [0, 1], np.array([[0], [1]])).tolist() == [4.0 + DECAY * 2.0]
 
 
 def test_a_word_that_is_said_again_counts_once() -> None:
     held = np.array([[4.0, 4.0]])
-    near = [(0, np.array([0])), (1, np.array([1]))]
-    assert together(held, near).tolist() == [4.0]
+    assert together(held, [0, 1], np.array([[0], [1]])).tolist() == [4.0]
 
 
 tables = st.integers(1, 5).flatmap(
@@ -48,11 +45,10 @@ def test_it_is_at_least_what_the_message_itself_holds_and_at_most_all(
 ) -> None:
     held, size = np.array(table).T, len(table)
     rows = np.arange(size)
-    near = [
-        (abs(step), np.where((rows + step >= 0) & (rows + step < size), rows + step, NONE))
-        for step in range(-reach, reach + 1)
-    ]
-    found = together(held, near)
+    steps = np.arange(-reach, reach + 1)
+    there = rows + steps[:, None]
+    near = np.where((there >= 0) & (there < size), there, NONE)
+    found = together(held, abs(steps).tolist(), near)
     assert (found >= held.sum(axis=0) - 1e-9).all()
     assert (found <= held.max(axis=1).sum() + 1e-9).all()
     if not reach:

@@ -28,6 +28,7 @@ from mnemon.adapters.sql.columns import (
 from mnemon.adapters.sql.values import NEVER
 from mnemon.domain.memories import EPISODE
 from mnemon.domain.messages import Role
+from mnemon.policies.trust import withheld
 from mnemon.policies.vectors import norms
 from mnemon.ports.store import PART_BITS
 from mnemon.values import dataclass
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 Row = tuple[Any, ...]
 
 ROLES = tuple(Role)
+_USER = ROLES.index(Role.USER)
 _ROLE_CODES = {role.value: code for code, role in enumerate(ROLES)}
 _SEQUENCE_BITS = 32
 _NOTHING: Integers = np.empty(0, dtype=np.int64)
@@ -194,7 +196,7 @@ class Stamp(NamedTuple):
 
 
 class Validity:
-    """What is valid now in one state, worked out when first asked for."""
+    """What is valid and believed now in one state, worked out when first asked for."""
 
     def __init__(self, items: ItemColumns, passages: PassageColumns) -> None:
         """Take the columns of that state."""
@@ -206,6 +208,11 @@ class Validity:
         """Which items are valid now; None for all."""
         is_open = self._items.valid_to.view == NEVER
         return None if is_open.all() else is_open
+
+    @cached_property
+    def withheld(self) -> Bools | None:
+        """Which items wait for a review; None: not one."""
+        return withheld(self._items.traits.view, self._items.role.view == _USER)
 
     @cached_property
     def first_expiry(self) -> int:

@@ -140,6 +140,7 @@ def _best_items(
     best = np.maximum.reduceat(cosines, first)
     items = items[first].astype(np.int64)
     if len(items) > limit:
-        kept = np.flatnonzero(best >= -np.partition(-best, limit - 1)[limit - 1])
+        least = len(best) - limit
+        kept = np.flatnonzero(best >= np.partition(best, least)[least])
         best, items = best[kept], items[kept]
     return items[np.argsort(-best, kind="stable")[:limit]]

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mnemon.adapters.sql.values import NEVER, micros
-from mnemon.domain.messages import Role
-from mnemon.policies.trust import withheld
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
 
     Bools = NDArray[np.bool_]
 
-_USER = tuple(Role).index(Role.USER)
 _NO_SESSION = -2
 """The number of a session that is not there; -1 is that of memories without one."""
 
@@ -70,7 +67,7 @@ def _parts(index: OwnerIndex, scope: Scope, source: IndexSource) -> Iterator[Boo
     if len(index.hides[0]) and not scope.include_compressed:
         yield ~_hidden(index, at, is_now=scope.as_of is None)
     if not scope.include_withheld:
-        waiting = withheld(items.traits.view, items.role.view == _USER)
+        waiting = index.now.withheld
         if waiting is not None:
             yield ~waiting
 

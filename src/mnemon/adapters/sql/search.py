@@ -178,14 +178,16 @@ class Search:
     def neighbours(self, numbers: Integers, step: Literal[-1, 1], scope: Scope) -> Integers:
         """See the port."""
         items = self.index.items
-        keys, order = self.index.order
         rows = self.index.rows(numbers)
+        found = np.full(len(rows), -1, dtype=np.int64)
+        open_ = np.flatnonzero(~items.is_memory.view[rows])
+        if not len(open_):
+            return found
+        keys, order = self.index.order
         own = order_keys(items.session.view[rows], items.sequence.view[rows])
         places = np.searchsorted(keys, own, side="left" if step < 0 else "right")
         places = places + (min(0, step))
         valid = valid_at(self.index, scope)
-        found = np.full(len(rows), -1, dtype=np.int64)
-        open_ = np.flatnonzero(~items.is_memory.view[rows])
         while len(open_):
             open_ = open_[(places[open_] >= 0) & (places[open_] < len(keys))]
             there = order[places[open_]]
@@ -214,9 +216,11 @@ class Search:
         return [listed[end - n : end] for end, n in zip(ends, counts.tolist(), strict=True)]
 
     def _mask(self, scope: Scope) -> Bools | None:
-        if scope not in self._masks:
-            self._masks[scope] = in_scope(self.index, scope, self._source)
-        return self._masks[scope]
+        try:
+            return self._masks[scope]
+        except KeyError:
+            mask = self._masks[scope] = in_scope(self.index, scope, self._source)
+            return mask
 
     def _valid_passages(self, scope: Scope) -> tuple[Bools | None, int, int]:
         """Return which passages are valid at the scope's instant, how many, and their terms."""

@@ -78,4 +78,4 @@ def highest(
     """Return the highest value of each row, shape (size,); `empty` for a row of none."""
     tops = np.full(size, -np.inf)
     np.maximum.at(tops, rows, values)
-    return np.where(np.isneginf(tops), empty, tops)
+    return np.where(tops == -np.inf, empty, tops)

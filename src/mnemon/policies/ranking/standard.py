@@ -16,7 +16,7 @@ import numpy as np
 from mnemon.domain.items import Trait
 from mnemon.domain.messages import Participant
 from mnemon.policies.ranking.fitted import FITTED
-from mnemon.policies.ranking.model import Candidates, Query, Scores, summed
+from mnemon.policies.ranking.model import Candidates, Query, Scores
 from mnemon.policies.ranking.query import Cues, cues_of, prepared
 from mnemon.policies.ranking.selection import distinct
 from mnemon.values import dataclass
@@ -113,17 +113,19 @@ class StandardRanking:
 
     def score(self, query: Query, candidates: Candidates) -> Scores:
         """Return the weighted sum and its parts; every candidate may be returned."""
-        parts = _parts(cues_of(query), candidates, self.weights)
-        return summed(parts, np.ones(len(candidates.text), dtype=bool))
+        parts = _parts(cues_of(query), candidates)
+        weights = np.array([getattr(self.weights, name) for name in parts])
+        weighted = weights[:, None] * np.array(list(parts.values()), dtype=np.float64)
+        kept = np.ones(len(candidates.text), dtype=bool)
+        return Scores(weighted.sum(axis=0), dict(zip(parts, weighted, strict=True)), kept)
 
 
-def _parts(cues: Cues, of: Candidates, weights: Weights) -> Mapping[str, Floats]:
-    """Return every part, weighted, by the name of its weight."""
+def _parts(cues: Cues, of: Candidates) -> Mapping[str, Floats | Flags]:
+    """Return every part, not yet weighted, by the name of its weight."""
     similarity, text = scaled(of.similarity, of.similarity), scaled(of.text, of.text)
     sessions = _sessions(of.session)
     of_session = _best_of_session(similarity, sessions), _best_of_session(text, sessions)
-    person = np.fromiter((role.is_person for role in of.role), bool, len(of.role))
-    values = {
+    return {
         "similarity": similarity,
         "text": text,
         "session_similarity": of_session[0],
@@ -139,11 +141,10 @@ def _parts(cues: Cues, of: Candidates, weights: Weights) -> Mapping[str, Floats]
         "length": np.maximum(0.0, np.log(np.maximum(of.words, 1) / LONG_WORDS)),
         "words_around": scaled(of.around, of.around),
         "several_sessions": cues.several * (of_session[0] + of_session[1]),
-        "preference": person & _has(of.traits, Trait.PREFERENCE),
+        "preference": _preferred_by_person(of),
         "strength": of.strength,
         "freshness": of.freshness,
     }
-    return {name: getattr(weights, name) * value for name, value in values.items()}
 
 
 def scaled(values: Floats, over: Floats) -> Floats:
@@ -191,8 +192,16 @@ def _by_whom_it_is_about(cues: Cues, of: Candidates) -> Flags:
     if cues.only_named is not None:
         by_named: Flags = of.speaker == cues.only_named
         return by_named
-    by_user = np.fromiter((role == "user" for role in of.role), bool, len(of.role))
-    return by_user & cues.about_user
+    if not cues.about_user:
+        return np.zeros(len(of.role), dtype=bool)
+    return np.array([role == "user" for role in of.role], dtype=bool)
+
+
+def _preferred_by_person(of: Candidates) -> Flags:
+    prefers = _has(of.traits, Trait.PREFERENCE)
+    for row in np.flatnonzero(prefers).tolist():  # few, mostly none
+        prefers[row] = of.role[row].is_person
+    return prefers
 
 
 def _date_fits(cues: Cues, at: NDArray[np.int64]) -> Flags:

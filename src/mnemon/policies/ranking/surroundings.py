@@ -42,17 +42,17 @@ def by_item(
     return held.reshape(terms, items)
 
 
-def together(held: Floats, near: Sequence[tuple[int, Integers]]) -> Floats:
+def together(held: Floats, steps: Sequence[int], near: Integers) -> Floats:
     """Return how well each item and those near it hold the terms, shape (n,).
 
     Args:
         held: Each term's score in each item, shape (terms, items).
-        near: By how many steps they are away: which item that is for each, −1: there is none;
-            shape (n,) each, and the items themselves at 0 steps among them.
+        steps: How far away each row of `near` is, shape (k,).
+        near: Which item that is for each, −1: there is none; shape (k, n), and the items
+            themselves at 0 steps among them.
     """
     none = np.zeros((len(held), 1))
     padded = np.concatenate([held, none], axis=1)  # the last column is that of −1
-    decay = np.array([DECAY**steps for steps, _ in near])
-    best = (decay[:, None] * padded[:, np.stack([items for _, items in near])]).max(axis=1)
-    total: Floats = best.sum(axis=0)
+    decay = np.array([DECAY**each for each in steps])
+    total: Floats = (decay[:, None] * padded[:, near]).max(axis=1).sum(axis=0)
     return total
