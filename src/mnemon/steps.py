@@ -6,6 +6,7 @@ step costs about a microsecond.
 
 from __future__ import annotations
 
+import threading
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import wraps
 from typing import TYPE_CHECKING, Final, ParamSpec, Protocol, TypeVar
@@ -19,6 +20,7 @@ R = TypeVar("R")
 _NOTHING: Final = nullcontext()
 
 _watchers: tuple[Watcher, ...] = ()
+_changing = threading.Lock()
 
 
 class Watcher(Protocol):
@@ -37,11 +39,13 @@ class Watcher(Protocol):
 def watched(watcher: Watcher) -> Iterator[None]:
     """Let somebody watch while the block runs: everything in this process."""
     global _watchers  # noqa: PLW0603 - a process has one list of watchers, as it has one of loggers
-    _watchers = (*_watchers, watcher)
+    with _changing:
+        _watchers = (*_watchers, watcher)
     try:
         yield
     finally:
-        _watchers = tuple(each for each in _watchers if each is not watcher)
+        with _changing:
+            _watchers = tuple(each for each in _watchers if each is not watcher)
 
 
 def step(name: str) -> AbstractContextManager[object]:
