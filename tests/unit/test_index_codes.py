@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mnemon.adapters.sql.codes import LEARNED_FROM, Codes, codes_of, estimates, with_rows
 from mnemon.adapters.sql.columns import empty_vectors
 from mnemon.adapters.sql.index import Lineage
-from mnemon.adapters.sql.nearness import nearest
+from mnemon.adapters.sql.nearness import cosines_of, nearest
 from mnemon.policies.vectors import cosines, norms, quantise
 
 SIZE, DIMENSION = 6_000, 96
@@ -53,13 +53,19 @@ def index_of(values: NDArray[np.int8]) -> Any:
     return SimpleNamespace(vectors=type(empty)(**extended), lineage=Lineage())
 
 
+def found_in(
+    index: Any, query: NDArray[np.int8], limit: int, mask: NDArray[np.bool_] | None = None
+) -> NDArray[np.int64]:
+    return nearest(index, query, limit, mask, lambda rows: cosines_of(index.vectors, rows, query))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_nearest_ten_are_found_among_many(kind: str) -> None:
     values = quantise(KINDS[kind])
     index, hits = index_of(values), 0
     for query in values[:30]:
         true = np.lexsort((np.arange(SIZE), -cosines(values, query)))[:10]
-        hits += len({*nearest(index, query, 10, None).tolist()} & {*true.tolist()})
+        hits += len({*found_in(index, query, 10).tolist()} & {*true.tolist()})
     assert hits >= 297
 
 
@@ -69,7 +75,7 @@ def test_a_mask_chooses_before_the_nearest_are(kind: str) -> None:
     index, query = index_of(values), values[0]
     mask = np.arange(SIZE) % 5 > 0
     true = np.flatnonzero(mask)[np.argsort(-cosines(values[mask], query), kind="stable")[:5]]
-    found = nearest(index, query, 5, mask)
+    found = found_in(index, query, 5, mask)
     assert mask[found].all()
     assert len({*found.tolist()} & {*true.tolist()}) >= 4
 
@@ -77,8 +83,8 @@ def test_a_mask_chooses_before_the_nearest_are(kind: str) -> None:
 def test_to_a_query_of_zeros_the_first_are_the_nearest() -> None:
     query = np.zeros(DIMENSION, dtype=np.int8)
     index, even = index_of(quantise(KINDS["random"])), np.arange(SIZE) % 2 == 0
-    assert nearest(index, query, 5, None).tolist() == [0, 1, 2, 3, 4]
-    assert nearest(index, query, 5, even).tolist() == [0, 2, 4, 6, 8]
+    assert found_in(index, query, 5).tolist() == [0, 1, 2, 3, 4]
+    assert found_in(index, query, 5, even).tolist() == [0, 2, 4, 6, 8]
 
 
 def test_estimates_grow_with_the_cosine() -> None:

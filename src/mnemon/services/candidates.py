@@ -10,14 +10,14 @@ import numpy as np
 from mnemon.domain.memories import EPISODE
 from mnemon.domain.messages import Role
 from mnemon.policies.forgetting import freshness
-from mnemon.policies.ranking.bm25 import bm25
+from mnemon.policies.ranking.bm25 import bm25, term_scores
 from mnemon.policies.ranking.first import foremost, share
 from mnemon.policies.ranking.model import Candidates
 from mnemon.policies.ranking.relevance import Extent
 from mnemon.policies.ranking.selection import best, distinct, highest, log_mean_exp, run_starts
 from mnemon.ports.store import PART_BITS
 from mnemon.services.dated import dated
-from mnemon.services.surroundings import words_around
+from mnemon.services.surroundings import Words, words_around
 from mnemon.services.vitality import strengths
 from mnemon.text.normal import content_key
 from mnemon.values import dataclass
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from mnemon.domain.recall import Scope
     from mnemon.policies.ranking.model import Query
-    from mnemon.ports.store import Items, Postings, Snapshot, Uses
+    from mnemon.ports.store import Items, Snapshot, Uses
     from mnemon.profiles.model import Profile
     from mnemon.services.recall import Request
 
@@ -131,8 +131,8 @@ def search(
     scope = _searched(profile, request.scope)
     pool = profile.ranking.pool(request.top_k)
     near = _NONE if vector is None else snapshot.nearest(vector, pool, scope)
-    postings = _postings(snapshot, query if request.mode != "vector" else None, scope)
-    keywords = _keywords(postings)
+    words = _words(snapshot, query if request.mode != "vector" else None, scope)
+    keywords = _keywords(words)
     finds = vector is None or not query.keywords_only_score
     worded = keywords.items[best(keywords.tops, keywords.items, pool if finds else 0)]
     of_then = dated(snapshot, query, vector, keywords, scope) if query.periods else _NONE
@@ -141,8 +141,8 @@ def search(
     first = _first(snapshot, profile, request, same)
     others = same if scope is request.scope else _same_content(snapshot, request, scope)
     numbers = distinct(np.concatenate([near, worded, of_then, held.items, others, first]))
-    around = postings if query.looks_around else None
-    extent = Extent() if postings is None else Extent.of(postings)
+    around = words if query.looks_around else None
+    extent = Extent() if words is None else Extent.of(words.postings)
     ranks = _Ranks(same, first, keywords, extent, held, around)
     return _found(snapshot, profile, numbers, ranks, vector, scope)
 
@@ -173,7 +173,7 @@ class _Ranks:
     keywords: Keywords
     extent: Extent
     held: _Held
-    around: Postings | None
+    around: Words | None
 
 
 def _held(
@@ -207,18 +207,19 @@ def _first(snapshot: Snapshot, profile: Profile, request: Request, same: Integer
     return numbers[foremost(numbers, importance, by_user, np.isin(numbers, same), limit)]
 
 
-def _postings(snapshot: Snapshot, query: Query | None, scope: Scope) -> Postings | None:
+def _words(snapshot: Snapshot, query: Query | None, scope: Scope) -> Words | None:
     if query is None or not query.terms:
         return None
-    return snapshot.postings(query.terms, scope)
+    postings = snapshot.postings(query.terms, scope)
+    return Words(postings, term_scores(postings))
 
 
-def _keywords(postings: Postings | None) -> Keywords:
-    if postings is None:
+def _keywords(words: Words | None) -> Keywords:
+    if words is None:
         return Keywords.of(np.empty(0, dtype=np.int64), np.empty(0))
-    scores = bm25(postings)
+    scores = bm25(words.postings, words.added)
     hit = scores > 0.0
-    return Keywords.of(postings.passages[hit], scores[hit])
+    return Keywords.of(words.postings.passages[hit], scores[hit])
 
 
 def _same_content(snapshot: Snapshot, request: Request, scope: Scope) -> Integers:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from mnemon.policies.ranking.bm25 import term_scores
 from mnemon.policies.ranking.selection import distinct
 from mnemon.policies.ranking.surroundings import REACH, by_item, together
 from mnemon.ports.store import PART_BITS
+from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,9 +23,17 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Where the terms of a query stand, and what each adds to the score of a passage there."""
+
+    postings: Postings
+    added: Floats
+
+
 def words_around(
     snapshot: Snapshot,
-    postings: Postings,
+    words: Words,
     numbers: Integers,
     previous: Integers,
     following: Integers,
@@ -35,12 +43,13 @@ def words_around(
 
     Args:
         snapshot: Of the owner.
-        postings: Where the terms stand.
+        words: Where the terms stand.
         numbers: The items, shape (n,).
         previous: The message before each; −1 without one.
         following: The message after each, likewise.
         scope: What is searched.
     """
+    postings = words.postings
     if not len(postings.term) or not len(numbers):
         return np.zeros(len(numbers))
     near = [(0, numbers), *_near(snapshot, previous, -1, scope)]
@@ -50,9 +59,8 @@ def words_around(
     wanted = wanted[wanted >= 0]
     places = _places(postings.passages >> PART_BITS, wanted)[postings.slot]
     kept = np.flatnonzero(places >= 0)
-    scores = term_scores(postings)[kept]
     shape = len(postings.document_frequency), len(wanted)
-    held = by_item(postings.term[kept], places[kept], scores, *shape)
+    held = by_item(postings.term[kept], places[kept], words.added[kept], *shape)
     return together(held, [steps for steps, _ in near], _columns(items, wanted))
 
 

@@ -13,6 +13,8 @@ from mnemon.policies.vectors import norms, row_products
 from mnemon.values import dataclass
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from mnemon.adapters.sql.columns import VectorColumns
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
+    Compare = Callable[[Integers | None], Floats]
 
 EXACT_ROWS = LEARNED_FROM
 """Up to so many vectors all are compared exactly: there a scan of codes saves next to nothing."""
@@ -57,7 +60,9 @@ def _norm(query: NDArray[np.int8]) -> float:
     return float(norms(query[None, :])[0])
 
 
-def nearest(index: OwnerIndex, query: NDArray[np.int8], limit: int, mask: Bools | None) -> Integers:
+def nearest(
+    index: OwnerIndex, query: NDArray[np.int8], limit: int, mask: Bools | None, compare: Compare
+) -> Integers:
     """Return the rows of the items nearest to a query, nearest first, ties by lower row.
 
     Args:
@@ -65,6 +70,7 @@ def nearest(index: OwnerIndex, query: NDArray[np.int8], limit: int, mask: Bools 
         query: What to be near to.
         limit: How many at most.
         mask: Which items may be among them; None for all.
+        compare: What gives the cosines of vectors to the query, as `cosines_of` does.
     """
     vectors = index.vectors
     _check_length(vectors, query)
@@ -75,12 +81,12 @@ def nearest(index: OwnerIndex, query: NDArray[np.int8], limit: int, mask: Bools 
     wanted = max(_COMPARED, _COMPARED_PER_RESULT * limit, total // _COMPARED_SHARE)
     # All are as near to zeros, so that the first of all are the nearest: no estimate knows that.
     if total <= max(EXACT_ROWS, wanted) or not query.any():
-        return _best_items(vectors, allowed, query, limit)
+        return _best_items(vectors, allowed, compare, limit)
     codes = index.lineage.codes_for(vectors)
     if not codes.is_telling:
-        return _best_items(vectors, allowed, query, limit)
+        return _best_items(vectors, allowed, compare, limit)
     estimate = estimates(codes, query, _norm(query), len(vectors.item.view))
-    return _by_estimate(vectors, query, limit, _Field(estimate, allowed, wanted))
+    return _by_estimate(vectors, compare, limit, _Field(estimate, allowed, wanted))
 
 
 def _check_length(vectors: VectorColumns, query: NDArray[np.int8]) -> None:
@@ -98,9 +104,7 @@ class _Field:
     wanted: int
 
 
-def _by_estimate(
-    vectors: VectorColumns, query: NDArray[np.int8], limit: int, field: _Field
-) -> Integers:
+def _by_estimate(vectors: VectorColumns, compare: Compare, limit: int, field: _Field) -> Integers:
     """Compare exactly only the vectors that are near by estimate.
 
     Where long texts with many passages crowd out the rest, more are compared.
@@ -114,7 +118,7 @@ def _by_estimate(
         level = np.count_nonzero(beyond >= wanted) - 1
         rows = np.flatnonzero(levels >= level)
         chosen = rows if field.allowed is None else field.allowed[rows]
-        found = _best_items(vectors, chosen, query, limit)
+        found = _best_items(vectors, chosen, compare, limit)
         if len(found) == limit or len(rows) == len(levels):
             return found
         wanted = min(4 * wanted, len(levels))
@@ -129,13 +133,13 @@ def _levels(estimate: NDArray[np.float32]) -> Integers:
 
 
 def _best_items(
-    vectors: VectorColumns, rows: Integers | None, query: NDArray[np.int8], limit: int
+    vectors: VectorColumns, rows: Integers | None, compare: Compare, limit: int
 ) -> Integers:
     """Return the items of the best of these rows (ascending; None: all), nearest first."""
     items = vectors.item.view if rows is None else vectors.item.view[rows]
     if not len(items):
         return items.astype(np.int64)
-    cosines = cosines_of(vectors, rows, query)
+    cosines = compare(rows)
     first = run_starts(items)
     best = np.maximum.reduceat(cosines, first)
     items = items[first].astype(np.int64)

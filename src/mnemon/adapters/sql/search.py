@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -38,17 +39,22 @@ _ROLE_NAMES = np.array(ROLES, dtype=object)
 
 
 class Search:
-    """Answers from one state of an index, and keeps the masks of the scopes it was asked for."""
+    """Answers from one state of an index.
+
+    It keeps the masks of the scopes it was asked for, and what all vectors were compared to last.
+    """
 
     def __init__(self, index: OwnerIndex, source: IndexSource) -> None:
         """Take a state, and the tables at the same counter to read postings from."""
         self.index = index
         self._source = source
         self._masks: dict[Scope, Bools | None] = {}
+        self._compared: tuple[NDArray[np.int8], Floats] | None = None
 
     def nearest(self, vector: NDArray[np.int8], limit: int, scope: Scope) -> Integers:
         """See the port."""
-        rows = nearness.nearest(self.index, vector, limit, self._mask(scope))
+        compare = partial(self._cosines, vector)
+        rows = nearness.nearest(self.index, vector, limit, self._mask(scope), compare)
         return self.index.items.number.view[rows]
 
     def similarities(self, vector: NDArray[np.int8], numbers: Integers) -> Similarities:
@@ -61,8 +67,17 @@ class Search:
         return Similarities(
             row=row,
             part=vectors.part.view[places].astype(np.int64),
-            cosine=nearness.cosines_of(vectors, places, vector),
+            cosine=self._cosines(vector, places),
         )
+
+    def _cosines(self, vector: NDArray[np.int8], places: Integers | None) -> Floats:
+        """Return the cosines of vectors (None: all) to a query; those of all are kept."""
+        if self._compared is not None and self._compared[0] is vector:
+            return self._compared[1] if places is None else self._compared[1][places]
+        cosines = nearness.cosines_of(self.index.vectors, places, vector)
+        if places is None:
+            self._compared = vector, cosines
+        return cosines
 
     def centroid(self, scope: Scope) -> Floats | None:
         """See the port."""

@@ -22,24 +22,26 @@ share of questions that they come first to (0.85 among 469 memories) grows no mo
 at 1 it is 0.83."""
 
 
-def bm25(postings: PostingColumns, *, k1: float = K1, b: float = B) -> NDArray[np.float64]:
-    """Return the score of each passage of `postings.passages`, 0 and up, shape (p,)."""
-    weight = term_scores(postings, k1=k1, b=b)
-    scores = np.bincount(postings.slot, weights=weight, minlength=len(postings.passages))
+def bm25(postings: PostingColumns, added: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the score of each passage of `postings.passages`, 0 and up, shape (p,).
+
+    `added` is what each of its terms adds to it, by `term_scores`.
+    """
+    scores = np.bincount(postings.slot, weights=added, minlength=len(postings.passages))
     return scores.astype(np.float64, copy=False)
 
 
-def term_scores(postings: PostingColumns, *, k1: float = K1, b: float = B) -> NDArray[np.float64]:
+def term_scores(postings: PostingColumns) -> NDArray[np.float64]:
     """Return what each term adds to the score of a passage that holds it, shape (n,).
 
     See `rarity` for its idf.
     """
     idf = rarity(postings)
     mean = postings.mean_length or 1.0
-    norm = k1 * (1.0 - b + b * postings.lengths / mean)
+    norm = K1 * (1.0 - B + B * postings.lengths / mean)
     frequency = postings.frequency
     weight: NDArray[np.float64] = (
-        idf[postings.term] * frequency * (k1 + 1.0) / (frequency + norm[postings.slot])
+        idf[postings.term] * frequency * (K1 + 1.0) / (frequency + norm[postings.slot])
     )
     return weight
 
