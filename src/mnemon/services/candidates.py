@@ -225,6 +225,8 @@ def _keywords(words: Words | None) -> Keywords:
 def _same_content(snapshot: Snapshot, request: Request, scope: Scope) -> Integers:
     """Return the items that say exactly the query: recall by its own text finds a text."""
     records = snapshot.by_content(content_key(request.text))[: request.top_k]
+    if not records:
+        return _NONE
     numbers = snapshot.numbers([record.id for record in records], scope)
     return numbers[numbers >= 0]
 

@@ -142,9 +142,9 @@ def _best_items(
     cosines = compare(rows)
     first = run_starts(items)
     best = np.maximum.reduceat(cosines, first)
-    items = items[first].astype(np.int64)
-    if len(items) > limit:
+    if len(best) > limit:
         least = len(best) - limit
         kept = np.flatnonzero(best >= np.partition(best, least)[least])
-        best, items = best[kept], items[kept]
-    return items[np.argsort(-best, kind="stable")[:limit]]
+        best, first = best[kept], first[kept]
+    order = np.argsort(-best, kind="stable")[:limit]
+    return items[first[order]].astype(np.int64)

@@ -153,10 +153,8 @@ def scaled(values: Floats, over: Floats) -> Floats:
     NaN becomes 0. Where all of `over` is one value there is no span: what reaches it is then 1
     if that is above 0, so that the only hit of a search still counts as one, and else 0.
     """
-    known = over[~np.isnan(over)]
-    if not len(known):
-        return np.zeros(len(values))
-    low, high = float(known.min()), float(known.max())
+    low = float(np.fmin.reduce(over, initial=np.nan))
+    high = float(np.fmax.reduce(over, initial=np.nan))
     if high > low:
         return np.fmax(np.minimum((values - low) / (high - low), 1.0), 0.0)
     return np.where(values >= high, 1.0, 0.0) if high > 0 else np.zeros(len(values))
