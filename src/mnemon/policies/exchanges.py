@@ -44,7 +44,7 @@ class ExchangesLearned:
         return [self._made(messages, places) for places in _exchanges(messages)]
 
     def _made(self, messages: Sequence[Message], places: tuple[int, ...]) -> Made:
-        kind = self.judging.kind(messages[places[0]].content, Origin.USER)
+        kind, importance = self.judging.judged(messages[places[0]].content, Origin.USER)
         if kind in OWN_KINDS:
             places = places[:1]
         said, *reply = (messages[place].content for place in places)
@@ -54,7 +54,7 @@ class ExchangesLearned:
             content=exchange(said, *reply, max_chars=self.max_chars),
             places=places,
             kind=kind,
-            importance=self.judging.importance(said),
+            importance=importance,
             origin=origin,
         )
 

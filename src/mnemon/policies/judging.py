@@ -26,6 +26,10 @@ class Judging(Protocol):
         """Return how much a text matters, 0..1."""
         ...
 
+    def judged(self, text: str, origin: Origin) -> tuple[str, float]:
+        """Return both; what both hang on is looked for once."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class CueJudging:
@@ -46,6 +50,12 @@ class CueJudging:
         """Return the importance by the text's cues and length, 0.2..0.9."""
         return importance(found(text), words=len(text.split()))
 
+    def judged(self, text: str, origin: Origin) -> tuple[str, float]:
+        """Return both."""
+        del origin
+        cues = found(text)
+        return self.kind_of(cues), importance(cues, words=len(text.split()))
+
 
 @dataclass(frozen=True, slots=True)
 class FixedJudging:
@@ -63,3 +73,8 @@ class FixedJudging:
         """Return the one importance."""
         del text
         return self.weight
+
+    def judged(self, text: str, origin: Origin) -> tuple[str, float]:
+        """Return both."""
+        del text, origin
+        return self.ordinary, self.weight

@@ -45,3 +45,7 @@ class RoutedJudging:
     def importance(self, text: str) -> float:
         """Return 0.6 and 0.4 of the text's salience; of technical terms only their shape counts."""
         return importance(1.0, salience(signals(text, tokens=0)))
+
+    def judged(self, text: str, origin: Origin) -> tuple[str, float]:
+        """Return both."""
+        return self.kind(text, origin), self.importance(text)

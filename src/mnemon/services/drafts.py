@@ -95,10 +95,7 @@ def judged(draft: Draft, profile: Profile) -> Draft:
         InvalidInput: The content is empty or too long, or its kind needs a key and has none.
     """
     content, redactions = screened_content(draft.content, profile)
-    judging = profile.judging
-    kind = draft.kind or kind_for(
-        draft.origin, judging.kind(content, draft.origin), profile.outside_kinds
-    )
+    kind, importance = _weighed(draft, content, profile)
     if draft.key is None and kind in profile.keyed:
         raise InvalidInput("key", f"a memory of kind {kind!r} needs one in {profile.name!r}")
     return replace(
@@ -106,7 +103,18 @@ def judged(draft: Draft, profile: Profile) -> Draft:
         content=content,
         redactions=redactions,
         kind=kind,
-        judged=judging.importance(content) if draft.importance is None else draft.importance,
+        judged=importance,
+    )
+
+
+def _weighed(draft: Draft, content: str, profile: Profile) -> tuple[str, float]:
+    """Return a draft's kind and importance: as given, else as judged by its content."""
+    if draft.kind and draft.importance is not None:
+        return draft.kind, draft.importance
+    kind, importance = profile.judging.judged(content, draft.origin)
+    return (
+        draft.kind or kind_for(draft.origin, kind, profile.outside_kinds),
+        importance if draft.importance is None else draft.importance,
     )
 
 

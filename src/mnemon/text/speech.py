@@ -59,8 +59,9 @@ def is_english(words: Sequence[str]) -> bool:
 def is_german(words: Sequence[str]) -> bool:
     """Tell whether some word is German and none English."""
     lower = [word.lower() for word in words]
-    german = not _GERMAN.isdisjoint(lower) or _UMLAUT.search("".join(lower)) is not None
-    return german and _ENGLISH.isdisjoint(lower)
+    if not _ENGLISH.isdisjoint(lower):
+        return False
+    return not _GERMAN.isdisjoint(lower) or _UMLAUT.search("".join(lower)) is not None
 
 
 def leaning(words: Sequence[str]) -> Literal["de", "en"] | None:

@@ -112,8 +112,7 @@ def told(text: str) -> Told:
     Nothing where it is more than one sentence, asks, quotes, is not sure, speaks of another time,
     or says what nothing is known of.
     """
-    prepared = [(grammar, _prepared(text, grammar)) for grammar in grammars()]
-    plain = [(grammar, each) for grammar, each in prepared if each is not None]
+    plain = _plain(text)
     return Told(
         tuple(found for grammar, each in plain for found in _read(each, grammar, None)),
         tuple(found for grammar, each in plain for found in _ended(each, grammar)),
@@ -122,13 +121,7 @@ def told(text: str) -> Told:
 
 def read(text: str, among: AbstractSet[str] | None = None) -> tuple[Statement, ...]:
     """Return what a text may state, as `told` does; only of attributes of these names."""
-    prepared = [(grammar, _prepared(text, grammar)) for grammar in grammars()]
-    return tuple(
-        found
-        for grammar, each in prepared
-        if each is not None
-        for found in _read(each, grammar, among)
-    )
+    return tuple(found for grammar, each in _plain(text) for found in _read(each, grammar, among))
 
 
 def search_terms(said: Told) -> tuple[tuple[frozenset[str], ...], ...]:
@@ -211,15 +204,22 @@ def _ended(prepared: _Prepared, grammar: Grammar) -> Iterator[str]:
             yield from dict.fromkeys(said)
 
 
-def _prepared(text: str, grammar: Grammar) -> _Prepared | None:
-    """Return a sentence in plain spelling, without introduction, end and marking words."""
-    if len(text) > MAX_CHARS or _NOT_NOW.search(text):
-        return None
-    if grammar.needed and grammar.needed.isdisjoint(_WORD.findall(text.lower())):
-        return None
-    if len(sentences(text)) != 1:
-        return None
-    plain = unicodedata.normalize("NFC", text).translate(_QUOTES).strip().rstrip(".!").strip()
+def _plain(text: str) -> list[tuple[Grammar, _Prepared]]:
+    """Return a text as each grammar reads it that may; nothing where it is no one sentence."""
+    if len(text) > MAX_CHARS or _NOT_NOW.search(text) or len(sentences(text)) != 1:
+        return []
+    words = _WORD.findall(text.lower())
+    sentence = unicodedata.normalize("NFC", text).translate(_QUOTES).strip().rstrip(".!").strip()
+    prepared = [
+        (grammar, _prepared(sentence, grammar))
+        for grammar in grammars()
+        if not grammar.needed or not grammar.needed.isdisjoint(words)
+    ]
+    return [(grammar, each) for grammar, each in prepared if each is not None]
+
+
+def _prepared(plain: str, grammar: Grammar) -> _Prepared | None:
+    """Return a sentence in plain spelling, without introduction and marking words."""
     marks: set[Mark] = set()
     for regex, mark in _openings(grammar.language) * _OPENINGS:
         if (match := regex.match(plain)) and match.end() < len(plain):
