@@ -8,7 +8,7 @@ what is new: items and passages are append-only by number, and what may change o
 from __future__ import annotations
 
 import threading
-from dataclasses import field, fields, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -24,6 +24,7 @@ from mnemon.adapters.sql.columns import (
     PassageColumns,
     VectorColumns,
     empty_vectors,
+    nbytes,
 )
 from mnemon.adapters.sql.values import NEVER
 from mnemon.domain.memories import EPISODE
@@ -253,8 +254,7 @@ class OwnerIndex:
     @property
     def nbytes(self) -> int:
         """How much memory it takes, shared or not."""
-        columns = (self.items, self.passages, self.vectors)
-        arrays: int = sum(getattr(part, f.name).nbytes for part in columns for f in fields(part))
+        arrays = nbytes(self.items, self.passages, self.vectors)
         return arrays + self.order[0].nbytes + self.order[1].nbytes + self.lineage.nbytes
 
     def rows(self, numbers: Integers) -> Integers:
@@ -357,12 +357,12 @@ def _with_new(index: OwnerIndex, source: IndexSource, first: int, to_come: int) 
 
 
 def _appended(columns: Any, rows: dict[str, NDArray[Any]], share: float) -> Any:
-    """Return columns with more rows; so many times as many are still to come."""
+    """Return columns with more rows of each; so many times as many are still to come."""
     longer = {
         name: getattr(columns, name).extended(more, to_come=round(share * len(more)))
         for name, more in rows.items()
     }
-    return replace(columns, **longer)
+    return type(columns)(**longer)
 
 
 def _with_vectors(
