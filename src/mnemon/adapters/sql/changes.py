@@ -125,6 +125,8 @@ class Changes(Waiting):
 
     def link(self, links: Sequence[Link]) -> None:
         """See the port."""
+        if not links:
+            return
         with self._change():
             for link in links:
                 ends = (pack_id(link.source_id, "source_id"), pack_id(link.target_id, "target_id"))
