@@ -8,6 +8,9 @@ patterns matches. Patterns are looked for only where one of their triggers, word
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from itertools import groupby
+from operator import itemgetter
 
 from mnemon.text.expressions import expression
 from mnemon.text.lists import listed
@@ -27,6 +30,12 @@ class Pattern:
 
 def _pattern(regex: str, triggers: str = "", *, case: bool = False) -> Pattern:
     return Pattern(expression(regex, 0 if case else re.IGNORECASE), listed(triggers))
+
+
+def _any_of(words: Iterable[str]) -> str:
+    """Return what matches any of the words: with a first letter, only those that begin with it."""
+    begun = groupby(sorted(words), key=itemgetter(0))
+    return "|".join(f"{first}(?:{'|'.join(word[1:] for word in some)})" for first, some in begun)
 
 
 _NUMBER_WORDS = """
@@ -72,13 +81,13 @@ TIME_WORDS = listed(
 
 _COUNT = (
     r"(?:\d+|an?|one|few|several|some|many|couple(?:\s+of)?|ein(?:e[mnr]?)?|paar|einigen?|"
-    + "|".join(sorted(NUMBER_WORDS))
+    + _any_of(NUMBER_WORDS)
     + ")"
 )
-_UNIT = "(?:" + "|".join(sorted(listed(_UNITS))) + ")"
+_UNIT = f"(?:{_any_of(listed(_UNITS))})"
 _RELATIVE = r"(?:last|next|this|past|coming|previous|following|every|each|the\s+(?:other|same))"
 _RELATIVE_DE = r"(?:letzte|nächste|diese|vorige|vergangene|kommende|jede)[mnrs]?"
-_PERIOD = "(?:" + "|".join(sorted(listed(f"{_UNITS} {_SEASONS} {_WEEKDAYS}"))) + ")"
+_PERIOD = f"(?:{_any_of(listed(f'{_UNITS} {_SEASONS} {_WEEKDAYS}'))})"
 
 TIME_PATTERNS = (
     _pattern(r"(?<![\d.,$€£-])(?:1[6-9]|20)\d\d(?![\d,-]|\.\d)|(?<!\d)(?:1[6-9]|20)?\d0['’]?s\b"),

@@ -450,9 +450,9 @@ def order_keys(session: NDArray[Any], sequence: NDArray[Any]) -> Integers:
 def _with_order(
     order: tuple[Integers, NDArray[np.int32]], items: dict[str, NDArray[Any]], before: int
 ) -> tuple[Integers, NDArray[np.int32]]:
-    messages = np.flatnonzero(~items["is_memory"])
-    if not len(messages):
+    if items["is_memory"].all():
         return order
+    messages = np.flatnonzero(~items["is_memory"])
     keys = order_keys(items["session"][messages], items["sequence"][messages])
     ascending = np.argsort(keys, kind="stable")
     keys, rows = keys[ascending], (before + messages[ascending]).astype(np.int32)

@@ -221,10 +221,14 @@ def _plain(text: str) -> list[tuple[Grammar, _Prepared]]:
 def _prepared(plain: str, grammar: Grammar) -> _Prepared | None:
     """Return a sentence in plain spelling, without introduction and marking words."""
     marks: set[Mark] = set()
-    for regex, mark in _openings(grammar.language) * _OPENINGS:
-        if (match := regex.match(plain)) and match.end() < len(plain):
-            plain = plain[match.end() :]
-            marks |= {mark} if mark else set()
+    for _ in range(_OPENINGS):
+        whole = plain
+        for regex, mark in _openings(grammar.language):
+            if (match := regex.match(plain)) and match.end() < len(plain):
+                plain = plain[match.end() :]
+                marks |= {mark} if mark else set()
+        if plain == whole:
+            break
     if _NO_STATEMENT.search(_CLOCK.sub("", plain)):
         return None
     plain = _begun(plain, grammar)
