@@ -4,8 +4,8 @@
 
 PYTHON ?= python3
 ARGS   ?=
-# How many processes the tests are spread over.
-JOBS   ?= 2
+# How many processes the tests are spread over: one more than CI has processors, as many tests wait.
+JOBS   ?= 3
 
 VENV  := .venv
 BIN   := $(VENV)/bin
