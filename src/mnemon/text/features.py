@@ -54,11 +54,12 @@ def count_words(text: str) -> int:
 def _traits(text: str) -> Trait:
     prose = without_code(text)
     words = frozenset(_WORD.findall(prose.replace("’", "'").lower()))
+    figures = _DIGIT.search(text) is not None
     found = {
         Trait.QUESTION: _is_question(text),
-        Trait.TIME_EXPRESSION: _holds(prose, words, TIME_WORDS, TIME_PATTERNS),
+        Trait.TIME_EXPRESSION: _holds(prose, words, TIME_WORDS, TIME_PATTERNS, figures=figures),
         Trait.FIRST_PERSON: not words.isdisjoint(FIRST_PERSON_WORDS),
-        Trait.NUMBER: _DIGIT.search(text) is not None or not words.isdisjoint(NUMBER_WORDS),
+        Trait.NUMBER: figures or not words.isdisjoint(NUMBER_WORDS),
         Trait.PLACE: _holds(prose, words, PLACE_WORDS, PLACE_PATTERNS),
         Trait.PROPER_NOUN: PROPER_NOUN.search(prose) is not None,
         Trait.PREFERENCE: _holds(prose, words, PREFERENCE_WORDS, PREFERENCE_PATTERNS),
@@ -76,10 +77,25 @@ def _is_question(text: str) -> bool:
 
 
 def _holds(
-    text: str, words: frozenset[str], single: frozenset[str], patterns: tuple[Pattern, ...]
+    text: str,
+    words: frozenset[str],
+    single: frozenset[str],
+    patterns: tuple[Pattern, ...],
+    *,
+    figures: bool = True,
 ) -> bool:
+    """Tell whether a text holds one of the single words, or what one of the patterns matches.
+
+    Args:
+        text: Without code.
+        words: Its words.
+        single: The words.
+        patterns: The patterns.
+        figures: Whether there may be digits in it.
+    """
     return not words.isdisjoint(single) or any(
         pattern.regex.search(text)
         for pattern in patterns
-        if not pattern.triggers or not words.isdisjoint(pattern.triggers)
+        if (not pattern.triggers or not words.isdisjoint(pattern.triggers))
+        and (figures or not pattern.figures)
     )

@@ -21,15 +21,19 @@ from mnemon.values import dataclass
 class Pattern:
     """A pattern, and the words (lower case) of which one must stand in the text for it to match.
 
-    No triggers: it is always looked for.
+    No triggers: it is always looked for; with `figures`, only where there is a digit.
     """
 
     regex: re.Pattern[str]
     triggers: frozenset[str] = frozenset()
+    figures: bool = False
 
 
-def _pattern(regex: str, triggers: str = "", *, case: bool = False) -> Pattern:
-    return Pattern(expression(regex, 0 if case else re.IGNORECASE), listed(triggers))
+def _pattern(
+    regex: str, triggers: str = "", *, case: bool = False, figures: bool = False
+) -> Pattern:
+    flags = 0 if case else re.IGNORECASE
+    return Pattern(expression(regex, flags), listed(triggers), figures)
 
 
 def _any_of(words: Iterable[str]) -> str:
@@ -90,12 +94,16 @@ _RELATIVE_DE = r"(?:letzte|nächste|diese|vorige|vergangene|kommende|jede)[mnrs]
 _PERIOD = f"(?:{_any_of(listed(f'{_UNITS} {_SEASONS} {_WEEKDAYS}'))})"
 
 TIME_PATTERNS = (
-    _pattern(r"(?<![\d.,$€£-])(?:1[6-9]|20)\d\d(?![\d,-]|\.\d)|(?<!\d)(?:1[6-9]|20)?\d0['’]?s\b"),
+    _pattern(
+        r"(?<![\d.,$€£-])(?:1[6-9]|20)\d\d(?![\d,-]|\.\d)|(?<!\d)(?:1[6-9]|20)?\d0['’]?s\b",
+        figures=True,
+    ),
     _pattern(
         r"\b\d{4}-\d\d-\d\d\b|\b\d{1,2}/\d{1,2}/\d{2,4}\b"
-        r"|\b(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.(?:(?:\d\d){1,2}\b|(?!\w))"
+        r"|\b(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.(?:(?:\d\d){1,2}\b|(?!\w))",
+        figures=True,
     ),
-    _pattern(r"\b[012]?\d:[0-5]\d\b|\b\d{1,2}(?::\d\d)?\s?[ap]\.?m\b"),
+    _pattern(r"\b[012]?\d:[0-5]\d\b|\b\d{1,2}(?::\d\d)?\s?[ap]\.?m\b", figures=True),
     _pattern(r"\bin\s+(?:may|march)\b|\b(?:may|march)\s+\d{1,2}(?:st|nd|rd|th)?\b", "may march"),
     _pattern(r"\b\d{1,2}(?:st|nd|rd|th)?\s+(?:of\s+)?(?:may|march)\b", "may march"),
     _pattern(
@@ -104,7 +112,11 @@ TIME_PATTERNS = (
         "may march",
         case=True,
     ),
-    _pattern(r"\b(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\.?\s+\d{1,4}\b", case=True),
+    _pattern(
+        r"\b(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\.?\s+\d{1,4}\b",
+        case=True,
+        figures=True,
+    ),
     _pattern(rf"\b(?:{_RELATIVE}|{_RELATIVE_DE})\s+{_PERIOD}\b", f"{_UNITS} {_SEASONS}"),
     _pattern(rf"\b{_COUNT}\s+(?:more\s+)?{_UNIT}\b", _UNITS),
     _pattern(

@@ -52,8 +52,12 @@ _UMLAUT = expression(r"[äöüß]")
 def is_english(words: Sequence[str]) -> bool:
     """Tell whether more words look English than belong to another language."""
     lower = [word.lower() for word in words]
-    english = sum(word in _ENGLISH or _LOOKS_ENGLISH.match(word) is not None for word in lower)
-    return english > sum(word in _FOREIGN for word in lower)
+    foreign = sum(word in _FOREIGN for word in lower)
+    known = sum(word in _ENGLISH for word in lower)
+    if known > foreign:  # mostly: how the other words look is not looked at
+        return True
+    others = (word for word in lower if word not in _ENGLISH)
+    return known + sum(_LOOKS_ENGLISH.match(word) is not None for word in others) > foreign
 
 
 def is_german(words: Sequence[str]) -> bool:
