@@ -38,8 +38,9 @@ class GrammarArbiter:
         """
         if candidate.key is not None or candidate.ends or candidate.said_at is None:
             return ()
-        is_first_person = _FIRST_PERSON.search(candidate.content) is not None
-        if candidate.origin not in (_OWN_VOICE if is_first_person else _SPEAKS):
+        if candidate.origin not in _OWN_VOICE and (
+            candidate.origin not in _SPEAKS or _FIRST_PERSON.search(candidate.content)
+        ):
             return ()
         from mnemon.policies.changing.relation import plainly_told
         from mnemon.text.statements import search_terms

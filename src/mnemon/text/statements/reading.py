@@ -183,9 +183,9 @@ def _read(
 ) -> Iterator[Statement]:
     if _blocked(prepared.text, grammar):
         return
-    begun = {None, *(slot for slot, part in _parts(grammar.language) if part.match(prepared.text))}
-    for pattern in _patterns(grammar.language):
-        if pattern.slot in begun and (among is None or pattern.attribute.name in among):
+    begun = (slot for slot, part in _parts(grammar.language) if part.match(prepared.text))
+    for pattern in _begun_with(grammar.language, frozenset(begun)):
+        if among is None or pattern.attribute.name in among:
             match = pattern.regex.fullmatch(prepared.text)
             if match is not None:
                 yield from _stated(match, pattern, prepared.marks, grammar)
@@ -369,6 +369,13 @@ def _patterns(language: str) -> tuple[_Pattern, ...]:
         )
         for pattern in patterns
     )
+
+
+@lru_cache(maxsize=64)
+def _begun_with(language: str, slots: frozenset[str]) -> tuple[_Pattern, ...]:
+    """Return the patterns of sentences that may begin with any of these parts, or with none."""
+    patterns = _patterns(language)
+    return tuple(each for each in patterns if each.slot is None or each.slot in slots)
 
 
 def _slot(pattern: str, grammar: Grammar) -> str | None:
