@@ -343,7 +343,7 @@ _DOUBLED = expression(r"(.*[^aeiou][aeiou]([bdgmnprt]))\2$")
 def _compiled(pattern: str, grammar: Grammar) -> re.Pattern[str]:
     for slot, regex in grammar.slots.items():
         pattern = pattern.replace(f"{{{slot}}}", regex)
-    return re.compile(pattern.replace("{V}", "(?P<v>.+?)").replace("{W}", "(?P<w>.+?)"))
+    return expression(pattern.replace("{V}", "(?P<v>.+?)").replace("{W}", "(?P<w>.+?)"))
 
 
 def _grammar(language: str) -> Grammar:
