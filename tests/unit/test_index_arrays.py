@@ -44,6 +44,14 @@ def test_replacing_values_leaves_the_old_array_alone() -> None:
     assert first.extended(np.array([5])).view.tolist() == [1, 2, 3, 5]
 
 
+def test_completing_what_was_appended_last_leaves_older_views_alone() -> None:
+    first = Growing[np.int64].empty("i8").extended(np.array([1, 2]))
+    second = first.extended(np.array([0, 0]))
+    second.complete(np.array([2, 3]), np.array([8, 9]))
+    assert first.view.tolist() == [1, 2]
+    assert second.view.tolist() == [1, 2, 8, 9]
+
+
 @given(st.lists(st.uuids(), max_size=5))
 def test_ids_come_back_from_columns(ids: list[UUID]) -> None:
     texts = [str(one) for one in ids]

@@ -24,7 +24,7 @@ _BLOCK = 4_096
 def quantise(vectors: NDArray[np.floating]) -> NDArray[np.int8]:
     """Return vectors as they are stored, shape (n, d) or (d,); all-zero ones stay so."""
     values = np.asarray(vectors, dtype=np.float64)
-    top = np.abs(values).max(axis=-1, keepdims=True, initial=0.0)
+    top = np.max(np.abs(values), axis=-1, keepdims=True, initial=0.0)
     scaled = np.divide(values * _TOP, top, out=np.zeros_like(values), where=top > 0)
     stored: NDArray[np.int8] = np.rint(scaled).astype(np.int8)
     return stored

@@ -60,6 +60,10 @@ class Growing(Generic[Scalar]):
         used[0] = new
         return Growing(buffer, new, used, axis)
 
+    def complete(self, places: NDArray[np.int64], values: NDArray[Scalar]) -> None:
+        """Set rows that were appended just now, and that nobody has been given yet."""
+        self.view[places] = values
+
     def replaced(self, places: NDArray[np.int64], values: NDArray[Scalar]) -> Growing[Scalar]:
         """Return a copy with other values in these rows; of the first axis only."""
         buffer = self._buffer.copy()

@@ -43,14 +43,11 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 Row = tuple[Any, ...]
-Uses = dict[int, Row]
-"""What `IndexSource.changed_uses` says of items, by their numbers."""
 
 ROLES = tuple(Role)
 _USER = ROLES.index(Role.USER)
 _ROLE_CODES = {role.value: code for code, role in enumerate(ROLES)}
 _SEQUENCE_BITS = 32
-_USE = ("importance", "access_count", "used_at", "updated_at", "dormant")
 _NOTHING: Integers = np.empty(0, dtype=np.int64)
 
 
@@ -284,42 +281,41 @@ def empty_index(generation: int) -> OwnerIndex:
 
 def extended(base: OwnerIndex, source: IndexSource, stamp: Stamp) -> OwnerIndex:
     """Return a later state; the caller holds the lineage's lock."""
-    index, uses = base, {row[0]: row[1:] for row in source.changed_uses(base.stamp.revision)}
+    index = base
     if stamp.counter != base.stamp.counter:
-        index = _with_written(base, source, stamp, uses)
-    old = {number: use for number, use in uses.items() if number < base.stamp.next_item}
-    if old:
-        index = _with_uses(index, old)
+        index = _with_written(base, source, stamp)
+    uses = source.changed_uses(base.stamp.revision)
+    if uses:
+        index = _with_uses(index, uses, len(base.items.number.view))
     return replace(index, stamp=stamp)
 
 
-def _with_written(index: OwnerIndex, source: IndexSource, stamp: Stamp, uses: Uses) -> OwnerIndex:
-    """Return the index with what transactions have changed since, but how old items are used."""
+def _with_written(index: OwnerIndex, source: IndexSource, stamp: Stamp) -> OwnerIndex:
+    """Return the index with what transactions have changed since."""
     changed = source.changed_items(index.stamp.revision, index.stamp.next_item)
     if changed:
         index = _with_changes(index, changed)
     for first in range(index.stamp.next_item, stamp.next_item, _AT_ONCE):
-        index = _with_new(index, source, range(first, stamp.next_item), uses)
+        index = _with_new(index, source, first, stamp.next_item)
     hides = _hides(index, source)
     return replace(index, hides=hides, now=Validity(index.items, index.passages))
 
 
-def _with_uses(index: OwnerIndex, uses: Uses) -> OwnerIndex:
-    """Return the index with how items are used that it has already."""
-    places = index.rows(np.array(list(uses), dtype=np.int64))
-    columns = {
-        name: getattr(index.items, name).replaced(places, values)
-        for name, values in _use_columns(list(uses.values())).items()
+def _with_uses(index: OwnerIndex, rows: Sequence[Row], new_from: int) -> OwnerIndex:
+    """Return the index with how items are used; no other state has the rows of `new_from` on."""
+    numbers, *values = zip(*rows, strict=True)
+    places = index.rows(np.array(numbers, dtype=np.int64))
+    names = ("importance", "access_count", "used_at", "updated_at", "dormant")
+    uses = {
+        name: np.array(value, dtype=ITEM_TYPES[name])
+        for name, value in zip(names, values, strict=True)
     }
+    if places.min() >= new_from:  # what was just written: nothing is copied for it
+        for name, use in uses.items():
+            getattr(index.items, name).complete(places, use)
+        return index
+    columns = {name: getattr(index.items, name).replaced(places, use) for name, use in uses.items()}
     return replace(index, items=replace(index.items, **columns))
-
-
-def _use_columns(uses: Sequence[Row]) -> dict[str, NDArray[Any]]:
-    columns = list(zip(*uses, strict=True)) if uses else [()] * len(_USE)
-    return {
-        name: np.array(values, dtype=ITEM_TYPES[name])
-        for name, values in zip(_USE, columns, strict=True)
-    }
 
 
 def _with_changes(index: OwnerIndex, rows: Sequence[Row]) -> OwnerIndex:
@@ -333,19 +329,21 @@ def _with_changes(index: OwnerIndex, rows: Sequence[Row]) -> OwnerIndex:
     return replace(index, items=replace(index.items, **changes))
 
 
-def _with_new(index: OwnerIndex, source: IndexSource, new: range, uses: Uses) -> OwnerIndex:
-    """Return the index with the first `_AT_ONCE` of new items, and room for the others."""
-    first, end = new.start, min(new.start + _AT_ONCE, new.stop)
-    share = (new.stop - end) / (end - first)
-    rows = source.new_items(first, end)
-    items = _item_columns(index.lineage, rows)
+def _with_new(index: OwnerIndex, source: IndexSource, first: int, to_come: int) -> OwnerIndex:
+    """Return the index with the next `_AT_ONCE` items, and room for those up to another."""
+    end = min(first + _AT_ONCE, to_come)
+    share = (to_come - end) / (end - first)
+    items = _item_columns(index.lineage, source.new_items(first, end))
     before = len(index.items.number.view)
     found = source.new_passages(first, end)
     passages = _passage_columns(found, items["number"], before)
     vectors = _vector_columns(found, passages["item"], source)
     counts = _counts(passages["item"] - before, len(items["number"]))
     items["first_passage"], items["passages"] = _ranges(counts, len(index.passages.id.view))
-    items |= _use_columns([uses.get(row[0]) or _unused(row) for row in rows])
+    items["importance"] = np.ones(len(items["number"]))
+    items["access_count"] = np.zeros(len(items["number"]), dtype=np.int64)
+    items["used_at"] = items["updated_at"] = items["at"]
+    items["dormant"] = np.zeros(len(items["number"]), dtype=np.bool_)
     with_vector = vectors["item"] - before if vectors else np.empty(0, dtype=np.int64)
     counts = _counts(with_vector, len(items["number"]))
     items["first_vector"], items["vectors"] = _ranges(counts, len(index.vectors.item.view))
@@ -356,12 +354,6 @@ def _with_new(index: OwnerIndex, source: IndexSource, new: range, uses: Uses) ->
         vectors=_with_vectors(index.vectors, vectors, share),
         order=_with_order(index.order, items, before),
     )
-
-
-def _unused(row: Row) -> Row:
-    """Return what `changed_uses` says of memories for a message of a row of `new_items`."""
-    at = row[7]
-    return 1.0, 0, at, at, False
 
 
 def _appended(columns: Any, rows: dict[str, NDArray[Any]], share: float) -> Any:
