@@ -92,8 +92,8 @@ def test_the_budget_is_never_exceeded_and_nothing_that_fits_is_left(
 
 
 def test_importance_counts_what_is_asked_for_as_new() -> None:
-    assert CHUNKS.judging.importance("hm, well") == pytest.approx(0.6)
-    assert CHUNKS.judging.importance("I prefer tea") == pytest.approx(0.6 + 0.4 * 0.4)
+    assert CHUNKS.judging.judged("hm, well", Origin.USER)[1] == pytest.approx(0.6)
+    assert CHUNKS.judging.judged("I prefer tea", Origin.USER)[1] == pytest.approx(0.6 + 0.4 * 0.4)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from integration.condensing import condensing, sentence, turns
 from mnemon import Message, Mnemon, OwnerMemory
+from mnemon.domain.memories import Origin
 from mnemon.domain.recall import RecallResult
 from mnemon.errors import InvalidInput
 from mnemon.policies.merging import Candidate, Insert
@@ -73,7 +74,7 @@ def test_a_memory_is_knowledge_under_a_key_or_an_entry_of_the_timeline() -> None
 
 
 def test_importance_is_a_half_unless_given() -> None:
-    assert TIMELINE.judging.importance("I always prefer Rust!") == 0.5
+    assert TIMELINE.judging.judged("I always prefer Rust!", Origin.USER)[1] == 0.5
 
 
 def test_the_same_words_under_another_key_are_another_memory() -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mnemon.adapters.sql.codes import LEARNED_FROM, Codes, codes_of, estimates, with_rows
 from mnemon.adapters.sql.columns import empty_vectors
 from mnemon.adapters.sql.index import Lineage
-from mnemon.adapters.sql.nearness import cosines_of, nearest
+from mnemon.adapters.sql.nearness import Comparison, nearest
 from mnemon.policies.vectors import cosines, norms, quantise
 
 SIZE, DIMENSION = 6_000, 96
@@ -56,7 +56,7 @@ def index_of(values: NDArray[np.int8]) -> Any:
 def found_in(
     index: Any, query: NDArray[np.int8], limit: int, mask: NDArray[np.bool_] | None = None
 ) -> NDArray[np.int64]:
-    return nearest(index, query, limit, mask, lambda rows: cosines_of(index.vectors, rows, query))
+    return nearest(index, Comparison(index.vectors, query), limit, mask)
 
 
 @pytest.mark.parametrize("kind", KINDS)

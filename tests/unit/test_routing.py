@@ -207,6 +207,5 @@ def test_the_labelled_set_is_large_enough() -> None:
 
 def test_a_text_told_by_itself_is_judged_as_new() -> None:
     judging = RoutedJudging()
-    assert judging.kind("I prefer tea.", Origin.USER) == PROCEDURAL
-    assert judging.importance("I prefer tea.") == 0.76
-    assert judging.importance("It rained.") == 0.6
+    assert judging.judged("I prefer tea.", Origin.USER) == (PROCEDURAL, 0.76)
+    assert judging.judged("It rained.", Origin.USER)[1] == 0.6

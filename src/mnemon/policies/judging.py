@@ -22,12 +22,8 @@ class Judging(Protocol):
         """Return the kind of memory that a text of that origin makes."""
         ...
 
-    def importance(self, text: str) -> float:
-        """Return how much a text matters, 0..1."""
-        ...
-
     def judged(self, text: str, origin: Origin) -> tuple[str, float]:
-        """Return both; what both hang on is looked for once."""
+        """Return that kind, and how much the text matters, 0..1."""
         ...
 
 
@@ -46,12 +42,8 @@ class CueJudging:
         del origin
         return self.kind_of(found(text))
 
-    def importance(self, text: str) -> float:
-        """Return the importance by the text's cues and length, 0.2..0.9."""
-        return importance(found(text), words=len(text.split()))
-
     def judged(self, text: str, origin: Origin) -> tuple[str, float]:
-        """Return both."""
+        """Return that, and the importance by the text's cues and length, 0.2..0.9."""
         del origin
         cues = found(text)
         return self.kind_of(cues), importance(cues, words=len(text.split()))
@@ -69,12 +61,7 @@ class FixedJudging:
         del text, origin
         return self.ordinary
 
-    def importance(self, text: str) -> float:
-        """Return the one importance."""
-        del text
-        return self.weight
-
     def judged(self, text: str, origin: Origin) -> tuple[str, float]:
-        """Return both."""
+        """Return the ordinary kind, and the one importance."""
         del text, origin
         return self.ordinary, self.weight

@@ -42,10 +42,6 @@ class RoutedJudging:
         """Return the kind that `route` makes of a text."""
         return route(text, origin=origin)
 
-    def importance(self, text: str) -> float:
-        """Return 0.6 and 0.4 of the text's salience; of technical terms only their shape counts."""
-        return importance(1.0, salience(signals(text, tokens=0)))
-
     def judged(self, text: str, origin: Origin) -> tuple[str, float]:
-        """Return both."""
-        return self.kind(text, origin), self.importance(text)
+        """Return that, and 0.6 and 0.4 of the salience: of technical terms their shape counts."""
+        return self.kind(text, origin), importance(1.0, salience(signals(text, tokens=0)))

@@ -10,14 +10,14 @@ import numpy as np
 from mnemon.domain.memories import EPISODE
 from mnemon.domain.messages import Role
 from mnemon.policies.forgetting import freshness
-from mnemon.policies.ranking.bm25 import bm25, term_scores
+from mnemon.policies.ranking.bm25 import Matches
 from mnemon.policies.ranking.first import foremost, share
 from mnemon.policies.ranking.model import Candidates
 from mnemon.policies.ranking.relevance import Extent
 from mnemon.policies.ranking.selection import best, distinct, highest, log_mean_exp, run_starts
 from mnemon.ports.store import PART_BITS
 from mnemon.services.dated import dated
-from mnemon.services.surroundings import Words, words_around
+from mnemon.services.surroundings import words_around
 from mnemon.services.vitality import strengths
 from mnemon.text.normal import content_key
 from mnemon.values import dataclass
@@ -131,8 +131,8 @@ def search(
     scope = _searched(profile, request.scope)
     pool = profile.ranking.pool(request.top_k)
     near = _NONE if vector is None else snapshot.nearest(vector, pool, scope)
-    words = _words(snapshot, query if request.mode != "vector" else None, scope)
-    keywords = _keywords(words)
+    matches = _matches(snapshot, query if request.mode != "vector" else None, scope)
+    keywords = _keywords(matches)
     finds = vector is None or not query.keywords_only_score
     worded = keywords.items[best(keywords.tops, keywords.items, pool if finds else 0)]
     of_then = dated(snapshot, query, vector, keywords, scope) if query.periods else _NONE
@@ -141,8 +141,8 @@ def search(
     first = _first(snapshot, profile, request, same)
     others = same if scope is request.scope else _same_content(snapshot, request, scope)
     numbers = distinct(np.concatenate([near, worded, of_then, held.items, others, first]))
-    around = words if query.looks_around else None
-    extent = Extent() if words is None else Extent.of(words.postings)
+    around = matches if query.looks_around else None
+    extent = Extent() if matches is None else Extent.of(matches.postings)
     ranks = _Ranks(same, first, keywords, extent, held, around)
     return _found(snapshot, profile, numbers, ranks, vector, scope)
 
@@ -173,7 +173,7 @@ class _Ranks:
     keywords: Keywords
     extent: Extent
     held: _Held
-    around: Words | None
+    around: Matches | None
 
 
 def _held(
@@ -207,19 +207,18 @@ def _first(snapshot: Snapshot, profile: Profile, request: Request, same: Integer
     return numbers[foremost(numbers, importance, by_user, np.isin(numbers, same), limit)]
 
 
-def _words(snapshot: Snapshot, query: Query | None, scope: Scope) -> Words | None:
+def _matches(snapshot: Snapshot, query: Query | None, scope: Scope) -> Matches | None:
     if query is None or not query.terms:
         return None
-    postings = snapshot.postings(query.terms, scope)
-    return Words(postings, term_scores(postings))
+    return Matches.of(snapshot.postings(query.terms, scope))
 
 
-def _keywords(words: Words | None) -> Keywords:
-    if words is None:
+def _keywords(matches: Matches | None) -> Keywords:
+    if matches is None:
         return Keywords.of(np.empty(0, dtype=np.int64), np.empty(0))
-    scores = bm25(words.postings, words.added)
+    scores = matches.of_passages()
     hit = scores > 0.0
-    return Keywords.of(words.postings.passages[hit], scores[hit])
+    return Keywords.of(matches.postings.passages[hit], scores[hit])
 
 
 def _same_content(snapshot: Snapshot, request: Request, scope: Scope) -> Integers:

@@ -194,7 +194,7 @@ def _score(found: Found, scores: Scores, row: int) -> Score:
     columns = found.candidates
     similarity = columns.best_similarity.item(row)
     return Score(
-        total=scores.total.item(row),
+        total=float(scores.total[row]),
         similarity=0.0 if math.isnan(similarity) else similarity,
         text=columns.text.item(row),
         strength=columns.strength.item(row),

@@ -9,7 +9,6 @@ import numpy as np
 from mnemon.policies.ranking.selection import distinct
 from mnemon.policies.ranking.surroundings import REACH, by_item, together
 from mnemon.ports.store import PART_BITS
-from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,23 +16,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mnemon.domain.recall import Scope
-    from mnemon.ports.store import Postings, Snapshot
+    from mnemon.policies.ranking.bm25 import Matches
+    from mnemon.ports.store import Snapshot
 
     Integers = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
-    """Where the terms of a query stand, and what each adds to the score of a passage there."""
-
-    postings: Postings
-    added: Floats
-
-
 def words_around(
     snapshot: Snapshot,
-    words: Words,
+    matches: Matches,
     numbers: Integers,
     previous: Integers,
     following: Integers,
@@ -43,13 +35,13 @@ def words_around(
 
     Args:
         snapshot: Of the owner.
-        words: Where the terms stand.
+        matches: Where the terms stand.
         numbers: The items, shape (n,).
         previous: The message before each; −1 without one.
         following: The message after each, likewise.
         scope: What is searched.
     """
-    postings = words.postings
+    postings = matches.postings
     if not len(postings.term) or not len(numbers):
         return np.zeros(len(numbers))
     near = [(0, numbers), *_near(snapshot, previous, -1, scope)]
@@ -60,7 +52,7 @@ def words_around(
     places = _places(postings.passages >> PART_BITS, wanted)[postings.slot]
     kept = np.flatnonzero(places >= 0)
     shape = len(postings.document_frequency), len(wanted)
-    held = by_item(postings.term[kept], places[kept], words.added[kept], *shape)
+    held = by_item(postings.term[kept], places[kept], matches.added[kept], *shape)
     return together(held, [steps for steps, _ in near], _columns(items, wanted))
 
 

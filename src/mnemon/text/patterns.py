@@ -21,7 +21,8 @@ from mnemon.values import dataclass
 class Pattern:
     """A pattern, and the words (lower case) of which one must stand in the text for it to match.
 
-    No triggers: it is always looked for; with `figures`, only where there is a digit.
+    No triggers: it is always looked for; with `figures`, only where there is a digit. (Where there
+    are triggers, few texts are left to look at.)
     """
 
     regex: re.Pattern[str]

@@ -236,7 +236,7 @@ class OwnerIndex:
 
     Attributes:
         stamp: Which one.
-        now: What is valid now.
+        now: What is valid and believed now.
         order: Messages by session and place: sorted keys, and the rows they stand for.
         hides: What summaries stand for: rows, and from when to when the summary was valid.
         lineage: What it shares with the states it was made from.

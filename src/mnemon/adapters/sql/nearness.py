@@ -13,8 +13,6 @@ from mnemon.policies.vectors import norms, row_products
 from mnemon.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from mnemon.adapters.sql.columns import VectorColumns
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
-    Compare = Callable[[Integers | None], Floats]
 
 EXACT_ROWS = LEARNED_FROM
 """Up to so many vectors all are compared exactly: there a scan of codes saves next to nothing."""
@@ -40,59 +37,70 @@ _LEVELS = 4_096
 """How finely estimates are told apart to choose the best of them."""
 
 
-def cosines_of(vectors: VectorColumns, rows: Integers | None, query: NDArray[np.int8]) -> Floats:
-    """Return what `policies.vectors.cosines` gives for these rows (None: all), to the bit."""
-    _check_length(vectors, query)
-    values, norm = vectors.values.view, vectors.norm.view
-    length = len(values) if rows is None else len(rows)
-    asked_norm = _norm(query)
-    cosines = np.zeros(length)
-    for start in range(0, length, _BLOCK):
-        block = slice(start, start + _BLOCK)
-        chosen = block if rows is None else rows[block]
-        products = row_products(values[chosen], query)
-        lengths = norm[chosen] * asked_norm
-        np.divide(products.astype(np.float64), lengths, out=cosines[block], where=lengths > 0)
-    return cosines
+class Comparison:
+    """A query, compared with an owner's vectors; where all of them were, that is kept.
+
+    The query is not to be changed meanwhile.
+    """
+
+    def __init__(self, vectors: VectorColumns, query: NDArray[np.int8]) -> None:
+        """Compare with these.
+
+        Raises:
+            InvalidInput: They have another length than the query.
+        """
+        if len(vectors.item.view) and query.shape != (vectors.dimension,):
+            problem = f"has shape {query.shape}; the store's vectors have {(vectors.dimension,)}"
+            raise InvalidInput("vector", problem)
+        self.query = query
+        self.norm = float(norms(query[None, :])[0])
+        self._vectors = vectors
+        self._all: Floats | None = None
+
+    def cosines(self, rows: Integers | None = None) -> Floats:
+        """Return what `policies.vectors.cosines` gives for rows (None: all), to the bit."""
+        if rows is None and self._all is None:
+            self._all = self._compared(None)
+        if self._all is None:
+            return self._compared(rows)
+        return self._all if rows is None else self._all[rows]
+
+    def _compared(self, rows: Integers | None) -> Floats:
+        values, norm = self._vectors.values.view, self._vectors.norm.view
+        length = len(values) if rows is None else len(rows)
+        cosines = np.zeros(length)
+        for start in range(0, length, _BLOCK):
+            block = slice(start, start + _BLOCK)
+            chosen = block if rows is None else rows[block]
+            products = row_products(values[chosen], self.query).astype(np.float64)
+            lengths = norm[chosen] * self.norm
+            np.divide(products, lengths, out=cosines[block], where=lengths > 0)
+        return cosines
 
 
-def _norm(query: NDArray[np.int8]) -> float:
-    return float(norms(query[None, :])[0])
-
-
-def nearest(
-    index: OwnerIndex, query: NDArray[np.int8], limit: int, mask: Bools | None, compare: Compare
-) -> Integers:
+def nearest(index: OwnerIndex, comparison: Comparison, limit: int, mask: Bools | None) -> Integers:
     """Return the rows of the items nearest to a query, nearest first, ties by lower row.
 
     Args:
         index: Where to look.
-        query: What to be near to.
+        comparison: What to be near to, and its vectors.
         limit: How many at most.
         mask: Which items may be among them; None for all.
-        compare: What gives the cosines of vectors to the query, as `cosines_of` does.
     """
     vectors = index.vectors
-    _check_length(vectors, query)
     if limit <= 0 or not len(vectors.item.view):
         return np.empty(0, dtype=np.int64)
     allowed = None if mask is None else np.flatnonzero(mask[vectors.item.view])
     total = len(vectors.item.view) if allowed is None else len(allowed)
     wanted = max(_COMPARED, _COMPARED_PER_RESULT * limit, total // _COMPARED_SHARE)
     # All are as near to zeros, so that the first of all are the nearest: no estimate knows that.
-    if total <= max(EXACT_ROWS, wanted) or not query.any():
-        return _best_items(vectors, allowed, compare, limit)
+    if total <= max(EXACT_ROWS, wanted) or not comparison.query.any():
+        return _best_items(vectors, allowed, comparison, limit)
     codes = index.lineage.codes_for(vectors)
     if not codes.is_telling:
-        return _best_items(vectors, allowed, compare, limit)
-    estimate = estimates(codes, query, _norm(query), len(vectors.item.view))
-    return _by_estimate(vectors, compare, limit, _Field(estimate, allowed, wanted))
-
-
-def _check_length(vectors: VectorColumns, query: NDArray[np.int8]) -> None:
-    if len(vectors.item.view) and query.shape != (vectors.dimension,):
-        problem = f"has shape {query.shape}; the store's vectors have {(vectors.dimension,)}"
-        raise InvalidInput("vector", problem)
+        return _best_items(vectors, allowed, comparison, limit)
+    estimate = estimates(codes, comparison.query, comparison.norm, len(vectors.item.view))
+    return _by_estimate(vectors, comparison, limit, _Field(estimate, allowed, wanted))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +112,9 @@ class _Field:
     wanted: int
 
 
-def _by_estimate(vectors: VectorColumns, compare: Compare, limit: int, field: _Field) -> Integers:
+def _by_estimate(
+    vectors: VectorColumns, comparison: Comparison, limit: int, field: _Field
+) -> Integers:
     """Compare exactly only the vectors that are near by estimate.
 
     Where long texts with many passages crowd out the rest, more are compared.
@@ -118,7 +128,7 @@ def _by_estimate(vectors: VectorColumns, compare: Compare, limit: int, field: _F
         level = np.count_nonzero(beyond >= wanted) - 1
         rows = np.flatnonzero(levels >= level)
         chosen = rows if field.allowed is None else field.allowed[rows]
-        found = _best_items(vectors, chosen, compare, limit)
+        found = _best_items(vectors, chosen, comparison, limit)
         if len(found) == limit or len(rows) == len(levels):
             return found
         wanted = min(4 * wanted, len(levels))
@@ -133,13 +143,13 @@ def _levels(estimate: NDArray[np.float32]) -> Integers:
 
 
 def _best_items(
-    vectors: VectorColumns, rows: Integers | None, compare: Compare, limit: int
+    vectors: VectorColumns, rows: Integers | None, comparison: Comparison, limit: int
 ) -> Integers:
     """Return the items of the best of these rows (ascending; None: all), nearest first."""
     items = vectors.item.view if rows is None else vectors.item.view[rows]
     if not len(items):
         return items.astype(np.int64)
-    cosines = compare(rows)
+    cosines = comparison.cosines(rows)
     first = run_starts(items)
     best = np.maximum.reduceat(cosines, first)
     if len(best) > limit:

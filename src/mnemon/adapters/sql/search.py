@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -41,7 +40,7 @@ _ROLE_NAMES = np.array(ROLES, dtype=object)
 class Search:
     """Answers from one state of an index.
 
-    It keeps the masks of the scopes it was asked for, and what all vectors were compared to last.
+    It keeps the masks of the scopes it was asked for, and the last query's comparison.
     """
 
     def __init__(self, index: OwnerIndex, source: IndexSource) -> None:
@@ -49,12 +48,11 @@ class Search:
         self.index = index
         self._source = source
         self._masks: dict[Scope, Bools | None] = {}
-        self._compared: tuple[NDArray[np.int8], Floats] | None = None
+        self._comparison: nearness.Comparison | None = None
 
     def nearest(self, vector: NDArray[np.int8], limit: int, scope: Scope) -> Integers:
         """See the port."""
-        compare = partial(self._cosines, vector)
-        rows = nearness.nearest(self.index, vector, limit, self._mask(scope), compare)
+        rows = nearness.nearest(self.index, self._to(vector), limit, self._mask(scope))
         return self.index.items.number.view[rows]
 
     def similarities(self, vector: NDArray[np.int8], numbers: Integers) -> Similarities:
@@ -67,17 +65,15 @@ class Search:
         return Similarities(
             row=row,
             part=vectors.part.view[places].astype(np.int64),
-            cosine=self._cosines(vector, places),
+            cosine=self._to(vector).cosines(places),
         )
 
-    def _cosines(self, vector: NDArray[np.int8], places: Integers | None) -> Floats:
-        """Return the cosines of vectors (None: all) to a query; those of all are kept."""
-        if self._compared is not None and self._compared[0] is vector:
-            return self._compared[1] if places is None else self._compared[1][places]
-        cosines = nearness.cosines_of(self.index.vectors, places, vector)
-        if places is None:
-            self._compared = vector, cosines
-        return cosines
+    def _to(self, vector: NDArray[np.int8]) -> nearness.Comparison:
+        """Return the comparison to a query: of the last one, what is known of it already."""
+        comparison = self._comparison
+        if comparison is None or comparison.query is not vector:
+            comparison = self._comparison = nearness.Comparison(self.index.vectors, vector)
+        return comparison
 
     def centroid(self, scope: Scope) -> Floats | None:
         """See the port."""

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mnemon.values import dataclass
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -22,13 +24,23 @@ share of questions that they come first to (0.85 among 469 memories) grows no mo
 at 1 it is 0.83."""
 
 
-def bm25(postings: PostingColumns, added: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the score of each passage of `postings.passages`, 0 and up, shape (p,).
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Where the terms of a query stand, and what each adds to the score of a passage there."""
 
-    `added` is what each of its terms adds to it, by `term_scores`.
-    """
-    scores = np.bincount(postings.slot, weights=added, minlength=len(postings.passages))
-    return scores.astype(np.float64, copy=False)
+    postings: PostingColumns
+    added: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, postings: PostingColumns) -> Matches:
+        """Weigh each term where it stands."""
+        return cls(postings, term_scores(postings))
+
+    def of_passages(self) -> NDArray[np.float64]:
+        """Return the BM25 score of each passage of `postings.passages`, 0 and up, shape (p,)."""
+        length = len(self.postings.passages)
+        scores = np.bincount(self.postings.slot, weights=self.added, minlength=length)
+        return scores.astype(np.float64, copy=False)
 
 
 def term_scores(postings: PostingColumns) -> NDArray[np.float64]:

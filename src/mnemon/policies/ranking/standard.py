@@ -113,6 +113,7 @@ class StandardRanking:
 
     def score(self, query: Query, candidates: Candidates) -> Scores:
         """Return the weighted sum and its parts; every candidate may be returned."""
+        # What `summed` does, with all parts weighted at once: they are many.
         parts = _parts(cues_of(query), candidates)
         weights = np.array([getattr(self.weights, name) for name in parts])
         weighted = weights[:, None] * np.array(list(parts.values()), dtype=np.float64)

@@ -205,7 +205,7 @@ def _ended(prepared: _Prepared, grammar: Grammar) -> Iterator[str]:
 
 
 def _plain(text: str) -> list[tuple[Grammar, _Prepared]]:
-    """Return a text as each grammar reads it that may; nothing where it is no one sentence."""
+    """Return a text as each grammar reads it that may; nothing where `told` has nothing."""
     if len(text) > MAX_CHARS or _NOT_NOW.search(text) or len(sentences(text)) != 1:
         return []
     words = _WORD.findall(text.lower())
