@@ -19,7 +19,7 @@ from mnemon.domain.messages import Participant, Role
 from mnemon.evals.conversations import Conversation
 from mnemon.policies.forgetting import freshness
 from mnemon.policies.indexing import embedded_text, passage_terms, window_terms
-from mnemon.policies.ranking.bm25 import bm25, term_scores
+from mnemon.policies.ranking.bm25 import Matches
 from mnemon.policies.ranking.model import Candidates, Query
 from mnemon.policies.ranking.selection import best, highest, log_mean_exp
 from mnemon.policies.ranking.surroundings import REACH, by_item, together
@@ -77,17 +77,19 @@ class Columns:
         """Return the BM25 score of each message's best passage."""
         if not terms:
             return np.zeros(len(self.ids))
-        return highest(self.message, bm25(self.found(terms)), len(self.ids), 0.0)
+        scores = Matches.of(self.found(terms)).of_passages()
+        return highest(self.message, scores, len(self.ids), 0.0)
 
     def around(self, terms: Sequence[str], rows: Integers) -> Floats:
         """Return how well each message and those near it hold the terms together."""
         if not terms:
             return np.zeros(len(rows))
-        found, size = self.found(terms), len(self.ids)
-        scores = term_scores(found)
-        held = by_item(found.term, self.message[found.slot], scores, len(terms), size)
+        matches, size = Matches.of(self.found(terms)), len(self.ids)
+        found = matches.postings
+        held = by_item(found.term, self.message[found.slot], matches.added, len(terms), size)
         steps = range(-REACH, REACH + 1)
-        return together(held, [(abs(step), self.neighbour(rows, step)) for step in steps])
+        near = np.stack([self.neighbour(rows, step) for step in steps])
+        return together(held, [abs(step) for step in steps], near)
 
     def found(self, terms: Sequence[str]) -> Postings:
         """Return where the terms stand; there is one at least."""

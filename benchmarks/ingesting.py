@@ -69,7 +69,10 @@ class Stub:
         """Return unit vectors, shape (n, 384)."""
         del role
         rows = np.stack([_direction(text) for text in texts])
-        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+        unit: NDArray[np.float32] = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(
+            np.float32
+        )
+        return unit
 
 
 def _direction(text: str) -> NDArray[np.float32]:

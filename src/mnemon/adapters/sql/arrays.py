@@ -31,7 +31,7 @@ class Growing(Generic[Scalar]):
         self._buffer = buffer
         self._used = used
         self.axis = axis
-        self.view: NDArray[Scalar] = buffer[:length] if axis == 0 else buffer[:, :length]
+        self.view: NDArray[Scalar] = _part(buffer, 0, length, axis)
 
     @classmethod
     def empty(
@@ -47,18 +47,15 @@ class Growing(Generic[Scalar]):
 
     def extended(self, rows: NDArray[Scalar], *, to_come: int = 0) -> Growing[Scalar]:
         """Return one that holds these rows too, with room for about so many that are to come."""
-        axis, buffer, used = self.axis, self._buffer, self._used
-        old = self.view.shape[axis]
-        new = old + rows.shape[axis]
-        if used[0] != old or new > buffer.shape[axis]:
+        old = self.view.shape[self.axis]
+        new = old + rows.shape[self.axis]
+        buffer, used = self._buffer, self._used
+        if used[0] != old or new > buffer.shape[self.axis]:
             buffer = self._larger(new, to_come)
             used = [old]
-        if axis == 0:
-            buffer[old:new] = rows
-        else:
-            buffer[:, old:new] = rows
+        _part(buffer, old, new, self.axis)[...] = rows
         used[0] = new
-        return Growing(buffer, new, used, axis)
+        return Growing(buffer, new, used, self.axis)
 
     def complete(self, places: NDArray[np.int64], values: NDArray[Scalar]) -> None:
         """Set rows that were appended just now, and that nobody has been given yet."""
@@ -78,8 +75,9 @@ class Growing(Generic[Scalar]):
         shape = list(self._buffer.shape)
         shape[self.axis] = room
         buffer = np.empty(shape, dtype=self._buffer.dtype)
-        if self.axis == 0:
-            buffer[:old] = self.view
-        else:
-            buffer[:, :old] = self.view
+        _part(buffer, 0, old, self.axis)[...] = self.view
         return buffer
+
+
+def _part(buffer: NDArray[Scalar], first: int, end: int, axis: int) -> NDArray[Scalar]:
+    return buffer[first:end] if axis == 0 else buffer[:, first:end]

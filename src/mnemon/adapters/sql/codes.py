@@ -15,7 +15,7 @@ docs/decisions/0004-sqlite-store.md).
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,8 +76,8 @@ class Codes:
     @property
     def nbytes(self) -> int:
         """How much memory they take."""
-        small = self.total.nbytes + self.spread.nbytes + self.lift.nbytes
-        return self.high.nbytes + self.low.nbytes + small
+        columns = (getattr(self, field.name) for field in fields(self))
+        return sum(column.nbytes for column in columns if isinstance(column, Growing))
 
 
 def codes_of(first: NDArray[np.int8], norm: NDArray[np.float64]) -> Codes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import Any
 
 from mnemon.adapters.sql.arrays import Growing
@@ -124,14 +123,3 @@ def empty_vectors(dimension: int) -> VectorColumns:
         values=Growing.empty("i1", (0, dimension)),
         norm=Growing.empty("f8"),
     )
-
-
-_OF_ITEMS = attrgetter(*ITEM_TYPES)
-_OF_PASSAGES = attrgetter(*PASSAGE_TYPES)
-
-
-def nbytes(items: ItemColumns, passages: PassageColumns, vectors: VectorColumns) -> int:
-    """Return how much memory columns take."""
-    of_vectors = (vectors.item, vectors.part, vectors.values, vectors.norm)
-    columns: tuple[Column, ...] = (*_OF_ITEMS(items), *_OF_PASSAGES(passages), *of_vectors)
-    return sum(column.nbytes for column in columns)
