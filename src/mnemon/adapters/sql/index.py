@@ -8,7 +8,7 @@ what is new: items and passages are append-only by number, and what may change o
 from __future__ import annotations
 
 import threading
-from dataclasses import field, replace
+from dataclasses import field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -24,7 +24,6 @@ from mnemon.adapters.sql.columns import (
     PassageColumns,
     VectorColumns,
     empty_vectors,
-    nbytes,
 )
 from mnemon.adapters.sql.values import NEVER
 from mnemon.domain.memories import EPISODE
@@ -254,7 +253,8 @@ class OwnerIndex:
     @property
     def nbytes(self) -> int:
         """How much memory it takes, shared or not."""
-        arrays = nbytes(self.items, self.passages, self.vectors)
+        columns = (self.items, self.passages, self.vectors)
+        arrays: int = sum(getattr(part, f.name).nbytes for part in columns for f in fields(part))
         return arrays + self.order[0].nbytes + self.order[1].nbytes + self.lineage.nbytes
 
     def rows(self, numbers: Integers) -> Integers:

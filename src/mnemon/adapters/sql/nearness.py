@@ -59,11 +59,11 @@ class Comparison:
 
     def cosines(self, rows: Integers | None = None) -> Floats:
         """Return what `policies.vectors.cosines` gives for rows (None: all), to the bit."""
-        if rows is None and self._all is None:
-            self._all = self._compared(None)
+        if rows is not None:
+            return self._compared(rows) if self._all is None else self._all[rows]
         if self._all is None:
-            return self._compared(rows)
-        return self._all if rows is None else self._all[rows]
+            self._all = self._compared(None)
+        return self._all
 
     def _compared(self, rows: Integers | None) -> Floats:
         values, norm = self._vectors.values.view, self._vectors.norm.view
