@@ -143,6 +143,16 @@ class NearnessContract:
         expected = cosines(np.stack([vector(*rows[place]) for place in order]), query)
         assert got.cosine.tolist() == expected.tolist()
 
+    def test_each_query_of_a_snapshot_is_compared_by_itself(self, store: Store) -> None:
+        added(store, (memory(1), short_entry("a", 1)), (memory(2), short_entry("b", -1)))
+        with store.read("alice") as snapshot:
+            numbers = snapshot.numbers([record_id(1), record_id(2)], NOW)
+            one, other = vector(1), vector(-1)
+            assert snapshot.nearest(one, 1, NOW).tolist() == numbers[:1].tolist()
+            assert snapshot.similarities(other, numbers).cosine.tolist() == [-1.0, 1.0]
+            assert snapshot.nearest(other, 1, NOW).tolist() == numbers[1:].tolist()
+            assert snapshot.similarities(one, numbers).cosine.tolist() == [1.0, -1.0]
+
     def test_the_centroid_is_the_mean_direction_of_the_memories_in_scope(
         self, store: Store
     ) -> None:
