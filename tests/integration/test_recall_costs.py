@@ -1,0 +1,66 @@
+"""What a recall reads and opens depends on what it returns alone, not on what there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mnemon import Mnemon
+from mnemon.adapters.crypto.xchacha import XChaChaOwner
+from mnemon.adapters.sqlite.store import SqliteStore
+from mnemon.ports.cipher import Place
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+
+pytestmark = pytest.mark.sqlite
+
+TEXTS = [f"The {n}th loaf of bread was baked in oven {n % 7}." for n in range(60)]
+QUERY = "Which loaf of bread was baked?"
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Mnemon]:
+    """Sixty memories, encrypted, of which there is an index already."""
+    embedder, tokens = HashingEmbedder(), WordCounter()
+    with Mnemon.open(tmp_path / "memory.db", embedder=embedder, tokens=tokens) as opened:
+        for text in TEXTS:
+            opened.remember(text, owner="alice")
+        opened.recall(QUERY, owner="alice")
+        yield opened
+
+
+def test_only_what_is_returned_is_decrypted(
+    opened: Mnemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: set[str] = set()
+    as_it_is = XChaChaOwner.open
+
+    def noting(self: XChaChaOwner, sealed: bytes, place: Place) -> bytes:
+        seen.add(place.record)
+        return as_it_is(self, sealed, place)
+
+    monkeypatch.setattr(XChaChaOwner, "open", noting)
+    found = opened.recall(QUERY, owner="alice", top_k=4).memories
+    assert seen == {one.id for one in found}
+    assert len(seen) == 4
+
+
+def test_more_results_take_no_more_statements(opened: Mnemon) -> None:
+    store = opened._parts.store
+    assert isinstance(store, SqliteStore)
+    seen: list[str] = []
+
+    def note(_: object, statement: str, __: object) -> bool:
+        seen.append(statement)
+        return True
+
+    with store._connections.reading() as reader:
+        reader._raw.exec_trace = note
+    counts = []
+    for results in (2, 40):
+        seen.clear()
+        found = opened.recall(QUERY, owner="alice", top_k=results, token_budget=5_000).memories
+        assert len(found) == results
+        counts.append(len(seen))
+    assert counts[0] == counts[1] > 0
