@@ -60,7 +60,6 @@ from mnemon.testing.trespass import (
     ids_of,
     outcome,
 )
-from mnemon.text.hollow import matching
 from mnemon.wiring import Services
 from postgres import dropped, on_server, own, rows_of
 
@@ -82,8 +81,9 @@ STEPS = (
     "SQLITE_STMTSTATUS_VM_STEP",
 )
 PACKAGE = str(Path(mnemon.__file__).parent)
-UNCOUNTED = ("text/analysis.py", "testing/")
-"""Where functions are not counted: the cache of word stems, and what is the tests' own."""
+UNCOUNTED = ("text/expressions.py", "mnemon/values.py", "testing/")
+"""Where functions are not counted: what a process does at the first uses of a pattern or of a
+class and not later, and what is the tests' own."""
 
 
 @dataclass(slots=True)
@@ -112,11 +112,9 @@ class Work:
 
     @contextmanager
     def watched(self, *, functions: bool) -> Iterator[list[object]]:
-        for cached in vars(matching).values():  # of the last text that was read, whoever's
-            if hasattr(cached, "cache_clear"):
-                cached.cache_clear()
         self.done, self.is_watched = [], True
         if functions:
+            _forget_texts()
             sys.setprofile(self._note_function)
         try:
             yield self.done
@@ -142,6 +140,15 @@ class Work:
             return
         if not any(part in name for part in UNCOUNTED):
             self.done.append((name, frame.f_code.co_qualname))
+
+
+def _forget_texts() -> None:
+    """Empty the caches of what texts say, whoever's they were: the next call finds them cold."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("mnemon.text."):
+            for each in vars(module).values():
+                if hasattr(each, "cache_clear"):
+                    each.cache_clear()
 
 
 class Noted(Connection):
