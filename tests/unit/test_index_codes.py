@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mnemon.adapters.sql.codes import LEARNED_FROM, Codes, codes_of, estimates, with_rows
 from mnemon.adapters.sql.columns import empty_vectors
 from mnemon.adapters.sql.index import Lineage
-from mnemon.adapters.sql.nearness import Comparison, nearest
+from mnemon.adapters.sql.nearness import Comparison, Wanted, nearest
 from mnemon.policies.vectors import cosines, norms, quantise
 
 SIZE, DIMENSION = 6_000, 96
@@ -54,9 +54,17 @@ def index_of(values: NDArray[np.int8]) -> Any:
 
 
 def found_in(
-    index: Any, query: NDArray[np.int8], limit: int, mask: NDArray[np.bool_] | None = None
+    index: Any,
+    query: NDArray[np.int8],
+    limit: int,
+    mask: NDArray[np.bool_] | None = None,
+    at_least: float = -np.inf,
 ) -> NDArray[np.int64]:
-    return nearest(index, Comparison(index.vectors, query), limit, mask)
+    return nearest(index, Comparison(index.vectors, query), Wanted(limit, at_least, mask))
+
+
+def estimated(values: NDArray[np.int8], query: NDArray[np.int8]) -> Any:
+    return estimates(codes_for(values), query, float(norms(query[None, :])[0]), len(values))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -80,20 +88,53 @@ def test_a_mask_chooses_before_the_nearest_are(kind: str) -> None:
     assert len({*found.tolist()} & {*true.tolist()}) >= 4
 
 
+def turned(values: NDArray[np.int8], cosine: float) -> NDArray[np.int8]:
+    """Return a vector for each, at about that cosine to it."""
+    aside = _rng.normal(size=values.shape)
+    aside -= values * (np.vecdot(aside, values) / np.maximum(norms(values) ** 2, 1))[:, None]
+    aside *= (norms(values) / np.linalg.norm(aside, axis=1))[:, None]
+    return quantise(cosine * values + np.sqrt(1 - cosine**2) * aside)
+
+
+@pytest.mark.parametrize("cosine", [0.91, 0.95, 1.0])
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_that_is_very_near_is_found_and_nothing_else(kind: str, cosine: float) -> None:
+    values = quantise(KINDS[kind])
+    index, even = index_of(values), np.arange(SIZE) % 2 == 0
+    for place, query in enumerate(turned(values[:40], cosine)):
+        exact = cosines(values, query)
+        order = np.lexsort((np.arange(SIZE), -exact))
+        true = order[exact[order] >= 0.9]
+        assert place in true
+        assert found_in(index, query, 8, at_least=0.9).tolist() == true[:8].tolist()
+        allowed = true[even[true]]
+        assert found_in(index, query, 8, even, 0.9).tolist() == allowed[:8].tolist()
+
+
+def test_what_is_as_far_as_can_be_is_found_where_that_is_near_enough() -> None:
+    values = quantise(np.vstack([KINDS["random"][:SIZE], -KINDS["random"][:1]]))
+    index = index_of(values)
+    assert len(found_in(index, values[0], SIZE + 1, at_least=-1.5)) == SIZE + 1
+    assert SIZE not in found_in(index, values[0], SIZE + 1, at_least=-0.9)
+
+
 def test_to_a_query_of_zeros_the_first_are_the_nearest() -> None:
     query = np.zeros(DIMENSION, dtype=np.int8)
     index, even = index_of(quantise(KINDS["random"])), np.arange(SIZE) % 2 == 0
     assert found_in(index, query, 5).tolist() == [0, 1, 2, 3, 4]
     assert found_in(index, query, 5, even).tolist() == [0, 2, 4, 6, 8]
+    assert found_in(index, query, 5, at_least=0.0).tolist() == [0, 1, 2, 3, 4]
+    assert found_in(index, query, 5, at_least=0.1).tolist() == []
 
 
 def test_estimates_grow_with_the_cosine() -> None:
     values = quantise(KINDS["random"])
     query = values[7]
-    estimate = estimates(codes_for(values), query, float(norms(query[None, :])[0]), SIZE)
+    estimate, own = estimated(values, query)
     assert estimate.dtype == np.float32
     assert np.corrcoef(estimate, cosines(values, query))[0, 1] > 0.85
     assert estimate.argmax() == 7
+    assert estimate[7] == pytest.approx(own, rel=1e-6)
 
 
 @settings(max_examples=20)
@@ -115,5 +156,5 @@ def test_vectors_that_are_mostly_zero_have_no_telling_codes() -> None:
 
 def test_a_vector_of_zeros_is_encoded_too() -> None:
     values = quantise(np.vstack([KINDS["random"], np.zeros((1, DIMENSION))]))
-    estimate = estimates(codes_for(values), values[0], float(norms(values[:1])[0]), SIZE + 1)
+    estimate, _ = estimated(values, values[0])
     assert np.isfinite(estimate).all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from mnemon.ports.base_memory import BaseMemories
@@ -151,11 +152,24 @@ class Snapshot(Wordings, Conditions, BaseMemories, Waiting, Protocol):
         """Return how much the owner has stored."""
         ...
 
-    def nearest(self, vector: NDArray[np.int8], limit: int, scope: Scope) -> Integers:
+    def nearest(
+        self,
+        vector: NDArray[np.int8],
+        limit: int,
+        scope: Scope,
+        *,
+        at_least: float = -math.inf,
+    ) -> Integers:
         """Return the numbers of the items nearest to a vector, nearest first.
 
         An item is as near as its nearest passage; ties go to the lower number. Items without
         a vector are never near. Among many vectors a store may leave out some of the nearest.
+
+        Args:
+            vector: What to be near to.
+            limit: How many at most.
+            scope: Which items may be among them.
+            at_least: The least cosine that they may have: a store finds sooner what is very near.
 
         Returns:
             At most `limit` different numbers.

@@ -188,7 +188,7 @@ class Neighbourhood:
     def _of_store(
         self, vectors: Sequence[NDArray[np.int8]], at_least: float
     ) -> list[tuple[str, float]]:
-        numbers = self._snapshot.nearest(vectors[0], _NEIGHBOURS, self._scope)
+        numbers = self._snapshot.nearest(vectors[0], _NEIGHBOURS, self._scope, at_least=at_least)
         if not len(numbers):
             return []
         least = np.ones(len(numbers))

@@ -78,6 +78,7 @@ def searched(
     numbers = np.unique(np.concatenate([nearest, own[own >= 0]]))
     return {
         "nearest": nearest,
+        "very near": snapshot.nearest(query, limit, scope, at_least=0.9),
         "numbers": own,
         "similarities": snapshot.similarities(query, numbers[::-1]),
         "centroid": snapshot.centroid(scope),

@@ -84,6 +84,24 @@ class NearnessContract:
             assert found(snapshot, limit=2) == [2, 3]
             assert found(snapshot, limit=0) == []
 
+    def test_only_what_is_near_enough_is_found(self, store: Store) -> None:
+        near = {1: (1, 0), 2: (1, 1), 3: (0, 1), 4: (-1, 0), 5: (1, 0.1)}
+        added(store, *((memory(n), short_entry("x", *at)) for n, at in near.items()))
+        with store.read("alice") as snapshot:
+
+            def enough(cosine: float, limit: int = 9, query: tuple[float, ...] = (1,)) -> list[int]:
+                got = snapshot.nearest(vector(*query), limit, NOW, at_least=cosine)
+                return [int(id_.replace("-", ""), 16) for id_ in snapshot.items(got).record_id]
+
+            assert enough(0.99) == [1, 5]
+            assert enough(0.99, limit=1) == [1]
+            assert enough(0.5) == [1, 5, 2]
+            assert enough(0.0) == [1, 5, 2, 3]
+            assert enough(-1.0) == [1, 5, 2, 3, 4]
+            assert enough(1.5) == []
+            assert enough(0.0, query=(0,)) == [1, 2, 3, 4, 5]
+            assert enough(0.1, query=(0,)) == []
+
     def test_ties_go_to_the_lower_number(self, store: Store) -> None:
         added(store, *((memory(n), short_entry("x", 1, 1)) for n in (5, 3, 9, 1, 7)))
         added(store, (memory(2), short_entry("x", 1)), (memory(8), short_entry("x", 1)))

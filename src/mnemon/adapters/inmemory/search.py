@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -40,7 +41,14 @@ class Search:
         self._check()
         return self._seen
 
-    def nearest(self, vector: NDArray[np.int8], limit: int, scope: Scope) -> Integers:
+    def nearest(
+        self,
+        vector: NDArray[np.int8],
+        limit: int,
+        scope: Scope,
+        *,
+        at_least: float = -math.inf,
+    ) -> Integers:
         """See the port."""
         self._check_length(vector)
         nearness = {
@@ -48,7 +56,8 @@ class Search:
             for item in self._in_scope(scope)
             if (stored := [p.vector for p in item.passages if p.vector is not None])
         }
-        order = sorted(nearness, key=lambda number: (-nearness[number], number))
+        near = (number for number, cosine in nearness.items() if cosine >= at_least)
+        order = sorted(near, key=lambda number: (-nearness[number], number))
         return _integers(order[: max(0, limit)])
 
     def similarities(self, vector: NDArray[np.int8], numbers: Integers) -> Similarities:

@@ -110,19 +110,28 @@ def with_rows(codes: Codes, values: NDArray[np.int8], norm: NDArray[np.float64])
     return codes
 
 
-def estimates(codes: Codes, query: NDArray[np.int8], norm: float, length: int) -> Estimates:
-    """Return for the first rows a number each that grows with the cosine to a query."""
+def estimates(
+    codes: Codes, query: NDArray[np.int8], norm: float, length: int
+) -> tuple[Estimates, float]:
+    """Return for the first rows a number each that grows with the cosine to a query.
+
+    And the number that the query itself would have: what is near to it has one near to that.
+    """
     asked = _encoded(codes, query[None, :], np.array([norm]))
-    counts = _products(codes, asked["high"][:, 0], asked["low"][:, 0], length)
-    total, spread, lift = (c.view[:length] for c in (codes.total, codes.spread, codes.lift))
-    offset = _HALF * _HALF * len(query) - _HALF * float(asked["total"][0])
-    estimate = total * np.float32(-_HALF)
+    high, low = asked["high"][:, 0], asked["low"][:, 0]
+    total, spread, lift = (float(asked[name][0]) for name in ("total", "spread", "lift"))
+    offset = _HALF * _HALF * len(query) - _HALF * total
+    # (2h + l)² = 4h + 4hl + l
+    square = 4 * _ones(high) + 4 * _ones(high & low) + _ones(low)
+    own = (square - _HALF * total + offset) * spread * spread + lift
+    counts = _products(codes, high, low, length)
+    estimate = codes.total.view[:length] * np.float32(-_HALF)
     estimate += counts
     estimate += np.float32(offset)
-    estimate *= spread
-    estimate *= asked["spread"][0]
-    estimate += lift
-    return estimate
+    estimate *= codes.spread.view[:length]
+    estimate *= np.float32(spread)
+    estimate += codes.lift.view[:length]
+    return estimate, own
 
 
 def _unit(values: NDArray[np.int8], norm: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -155,6 +164,10 @@ def _packed(bits: NDArray[np.bool_]) -> Planes:
     padded = np.zeros((len(bits), room), dtype=np.bool_)
     padded[:, : bits.shape[1]] = bits
     return np.ascontiguousarray(np.packbits(padded, axis=1).view(np.uint64).T)
+
+
+def _ones(words: NDArray[np.uint64]) -> int:
+    return int(np.bitwise_count(words).sum())
 
 
 def _products(

@@ -8,6 +8,7 @@ answered from the index in memory, which then holds no vectors.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -131,15 +132,34 @@ class NearbySearch(Search):
         super().__init__(index, tables)
         self._tables = tables
 
-    def nearest(self, vector: Vectors, limit: int, scope: Scope) -> Integers:
+    def nearest(
+        self,
+        vector: Vectors,
+        limit: int,
+        scope: Scope,
+        *,
+        at_least: float = -math.inf,
+    ) -> Integers:
         """See the port."""
         allowed = self._allowed(scope)
         is_none = allowed is not None and not len(allowed)
         if not self._fits(vector) or limit <= 0 or is_none:
             return np.empty(0, dtype=np.int64)
         if not vector.any():  # at right angles to all: the lower numbers come first
+            if at_least > 0:
+                return np.empty(0, dtype=np.int64)
             there = self._tables.with_vectors()
             return (there if allowed is None else np.intersect1d(there, allowed))[:limit]
+        found, compared = self._found(vector, limit, allowed, at_least)
+        return found[compared >= at_least]
+
+    def _found(
+        self, vector: Vectors, limit: int, allowed: Integers | None, at_least: float
+    ) -> tuple[Integers, Floats]:
+        """Return the nearest of all allowed items, and their cosines.
+
+        Less near ones than `at_least` may lack.
+        """
         named = allowed if allowed is not None and len(allowed) <= _NAMED_AT_MOST else None
         most = max(_FETCHED_AT_LEAST, _FETCHED_PER_RESULT * limit)
         while True:
@@ -151,13 +171,16 @@ class NearbySearch(Search):
             vectors = self._tables.shown([near.stored[place] for place in kept.tolist()])
             found, compared = _best(items[kept], cosines(vectors, vector), limit)
             if near.beyond is None:
-                return found
-            if len(found) == limit and compared[-1] > 1 - near.beyond + self._tables.slack:
-                return found
+                return found, compared
+            others = 1 - near.beyond + self._tables.slack  # have no greater cosine
+            if others < at_least or (len(found) == limit and compared[-1] > others):
+                return found, compared
             most *= _FETCHED_PER_RESULT
 
-    def _scanned(self, vector: Vectors, limit: int, allowed: Integers | None) -> Integers:
-        """Return the nearest of all allowed items, each compared."""
+    def _scanned(
+        self, vector: Vectors, limit: int, allowed: Integers | None
+    ) -> tuple[Integers, Floats]:
+        """Return the nearest of all allowed items, each compared, and their cosines."""
         best, compared = np.empty(0, dtype=np.int64), np.empty(0)
         for items in self._blocks(allowed):
             rows, vectors = self._tables.vectors_of(items)
@@ -167,7 +190,7 @@ class NearbySearch(Search):
                 np.concatenate([compared, cosines(vectors, vector)]),
                 limit,
             )
-        return best
+        return best, compared
 
     def _blocks(self, allowed: Integers | None) -> Iterator[Integers]:
         items = self.index.items.number.view if allowed is None else allowed

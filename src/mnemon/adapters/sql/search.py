@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -50,9 +51,17 @@ class Search:
         self._masks: dict[Scope, Bools | None] = {}
         self._comparison: nearness.Comparison | None = None
 
-    def nearest(self, vector: NDArray[np.int8], limit: int, scope: Scope) -> Integers:
+    def nearest(
+        self,
+        vector: NDArray[np.int8],
+        limit: int,
+        scope: Scope,
+        *,
+        at_least: float = -math.inf,
+    ) -> Integers:
         """See the port."""
-        rows = nearness.nearest(self.index, self._to(vector), limit, self._mask(scope))
+        wanted = nearness.Wanted(limit, at_least, self._mask(scope))
+        rows = nearness.nearest(self.index, self._to(vector), wanted)
         return self.index.items.number.view[rows]
 
     def similarities(self, vector: NDArray[np.int8], numbers: Integers) -> Similarities:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Literal
 
 from mnemon.adapters.sql.waiting import Waiting
@@ -50,9 +51,16 @@ class Searching:
             self._found = self._find()
         return self._found
 
-    def nearest(self, vector: NDArray[np.int8], limit: int, scope: Scope) -> Integers:
+    def nearest(
+        self,
+        vector: NDArray[np.int8],
+        limit: int,
+        scope: Scope,
+        *,
+        at_least: float = -math.inf,
+    ) -> Integers:
         """See the port."""
-        return self._search.nearest(vector, limit, scope)
+        return self._search.nearest(vector, limit, scope, at_least=at_least)
 
     def similarities(self, vector: NDArray[np.int8], numbers: Integers) -> Similarities:
         """See the port."""
