@@ -1,4 +1,4 @@
-"""Frozen dataclasses that are quick to make: what a program waits for when it starts.
+"""Dataclasses with slots that are quick to make: what a program waits for when it starts.
 
 The standard library writes six methods of each class as text and compiles them, used or not: most
 of a millisecond a class, a third of what a process took until its first recall. Here the methods
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 else:
 
     def dataclass(cls: type | None = None, /, **options: bool) -> object:
-        """Do what `dataclasses.dataclass` does; sooner where it is frozen, and has slots."""
+        """Do what `dataclasses.dataclass` does; sooner where it has slots."""
         if _is_plain(options):
-            return partial(_value, kw_only=options.get("kw_only", False))
+            named = options.get("kw_only", False)
+            return partial(_value, frozen=options.get("frozen", False), kw_only=named)
         return dataclasses.dataclass(cls, **options)
 
 
@@ -40,18 +41,19 @@ _UNWRITTEN = 10
 
 
 def _is_plain(options: dict[str, bool]) -> bool:
-    return {**options, "kw_only": False} == {"frozen": True, "slots": True, "kw_only": False}
+    return options.get("slots", False) and options.keys() <= {"frozen", "slots", "kw_only"}
 
 
-def _value(cls: Any, *, kw_only: bool) -> Any:
+def _value(cls: Any, *, frozen: bool, kw_only: bool) -> Any:
     if any(map(dataclasses.is_dataclass, cls.__mro__[1:])):
-        return dataclasses.dataclass(frozen=True, slots=True, kw_only=kw_only)(cls)
+        return dataclasses.dataclass(frozen=frozen, slots=True, kw_only=kw_only)(cls)
     # Without one, the standard library writes one from the signature, for the same price again.
     cls.__doc__ = cls.__doc__ or cls.__name__
     made = _fielded(cls, kw_only=kw_only)
-    for each in ("init", "repr", "eq", "frozen"):  # who derives a dataclass from it looks there
+    for each in ("init", "repr", "eq"):  # who derives a dataclass from it looks there
         setattr(made.__dataclass_params__, each, True)
-    for name, method in _methods(made).items():
+    made.__dataclass_params__.frozen = frozen
+    for name, method in _methods(made, frozen=frozen).items():
         if cls.__dict__.get(name) is None:
             setattr(made, name, method)
     return made
@@ -75,13 +77,14 @@ def _fielded(cls: Any, *, kw_only: bool) -> Any:
     return made
 
 
-def _methods(cls: type) -> dict[str, object]:
-    """Return what a frozen dataclass has, as the standard library would write it."""
+def _methods(cls: type, *, frozen: bool) -> dict[str, object]:
+    """Return what a dataclass has, as the standard library would write it."""
     eq, hash_ = _comparing(each.name for each in fields(cls) if each.compare)
+    methods = {"__init__": _Init(cls), "__repr__": _repr, "__eq__": eq}
+    if not frozen:
+        return {**methods, "__hash__": None}
     return {
-        "__init__": _Init(cls),
-        "__repr__": _repr,
-        "__eq__": eq,
+        **methods,
         "__hash__": hash_,
         "__setattr__": _refuse_to_set,
         "__delattr__": _refuse_to_delete,

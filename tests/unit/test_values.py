@@ -1,4 +1,4 @@
-"""Values are what the standard library's frozen dataclasses are."""
+"""Values are what the standard library's dataclasses with slots are."""
 
 from __future__ import annotations
 
@@ -123,6 +123,31 @@ def test_a_value_is_not_changed() -> None:
         value.only = 2.0
     with pytest.raises(FrozenInstanceError, match="cannot delete field 'only'"):
         del value.only
+
+
+@pytest.mark.parametrize("made_by", [dataclass, dataclasses.dataclass])
+def test_what_is_not_frozen_is_changed_and_has_no_hash(made_by: Any) -> None:
+    class Tally:
+        name: str
+        count: int = 0
+        seen: list[str] = field(default_factory=list)
+
+    made: Any = made_by(slots=True)(Tally)
+    tally = made("a")
+    tally.count += 2
+    tally.seen.append("x")
+    assert repr(tally).endswith("Tally(name='a', count=2, seen=['x'])")
+    assert tally == made("a", 2, ["x"]) != made("a", 2)
+    assert copy.copy(tally) == tally == replace(tally)
+    assert not made.__dataclass_params__.frozen
+    assert [each.name for each in dataclasses.fields(made)] == ["name", "count", "seen"]
+    del tally.name
+    with pytest.raises(AttributeError):
+        tally.other = 1
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(tally)
+    with pytest.raises(TypeError, match=r"Tally\.__init__"):
+        made()
 
 
 def test_each_value_has_a_default_of_its_own() -> None:

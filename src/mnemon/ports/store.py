@@ -21,11 +21,11 @@ from mnemon.ports.columns import (
     Similarities,
     Uses,
 )
+from mnemon.ports.meta import StoreMeta
 from mnemon.ports.removal import Erasure
 from mnemon.ports.snapshot import Snapshot
 from mnemon.ports.transaction import Transaction
 from mnemon.ports.upkeep import Vitals
-from mnemon.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,30 +53,6 @@ __all__ = [
     "Uses",
     "Vitals",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class StoreMeta:
-    """What a store says of itself.
-
-    Attributes:
-        schema: Version of its tables.
-        embedder: Name of the model its vectors are of; None until the first vector.
-        dimension: Their length; None until the first vector.
-        cipher: Name of the cipher it was made with.
-        analyser: Version of the text analysis that its keywords were made with.
-        digests: The name that digests of embedded texts are made with: that of the store's first
-            model; None until then.
-        space: How often its vectors were made anew by another model.
-    """
-
-    schema: int
-    embedder: str | None
-    dimension: int | None
-    cipher: str
-    analyser: int
-    digests: str | None = None
-    space: int = 0
 
 
 class Store(Erasure, Protocol):

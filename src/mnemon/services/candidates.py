@@ -15,7 +15,7 @@ from mnemon.policies.ranking.first import foremost, share
 from mnemon.policies.ranking.model import Candidates
 from mnemon.policies.ranking.relevance import Extent
 from mnemon.policies.ranking.selection import best, distinct, highest, log_mean_exp, run_starts
-from mnemon.ports.store import PART_BITS
+from mnemon.ports.columns import PART_BITS
 from mnemon.services.dated import dated
 from mnemon.services.surroundings import words_around
 from mnemon.services.vitality import strengths

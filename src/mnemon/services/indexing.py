@@ -16,7 +16,7 @@ from mnemon.policies.indexing import (
     window_terms,
 )
 from mnemon.policies.vectors import quantise
-from mnemon.ports.store import IndexEntry, Passage
+from mnemon.ports.columns import IndexEntry, Passage
 from mnemon.services.embedding import embedded
 from mnemon.text.normal import content_key
 from mnemon.values import dataclass

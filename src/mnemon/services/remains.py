@@ -11,7 +11,7 @@ from mnemon.domain.recall import Scope
 from mnemon.policies.evidence import sources
 from mnemon.policies.folding import sentence_keys, spoken, without
 from mnemon.policies.support import supported_by
-from mnemon.ports.store import PART_BITS
+from mnemon.ports.columns import PART_BITS
 from mnemon.services.extracting import BY as LEARNED
 from mnemon.text.analysis import terms
 from mnemon.text.normal import content_key

@@ -8,7 +8,7 @@ import numpy as np
 
 from mnemon.policies.ranking.selection import distinct
 from mnemon.policies.ranking.surroundings import REACH, by_item, together
-from mnemon.ports.store import PART_BITS
+from mnemon.ports.columns import PART_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

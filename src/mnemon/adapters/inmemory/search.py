@@ -13,7 +13,7 @@ from mnemon.domain.messages import Role
 from mnemon.errors import InvalidInput
 from mnemon.policies.trust import is_withheld
 from mnemon.policies.vectors import centroid, cosines
-from mnemon.ports.store import PART_BITS, Items, Postings, Similarities, Uses
+from mnemon.ports.columns import PART_BITS, Items, Postings, Similarities, Uses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -11,7 +11,7 @@ from mnemon.adapters.sql.values import micros, micros_or_none, pack_id
 from mnemon.domain.memories import Origin, State
 from mnemon.domain.messages import Role
 from mnemon.errors import InvalidInput
-from mnemon.ports.store import MAX_PARTS
+from mnemon.ports.columns import MAX_PARTS
 from mnemon.values import dataclass
 
 if TYPE_CHECKING:

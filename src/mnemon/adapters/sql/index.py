@@ -30,7 +30,7 @@ from mnemon.domain.memories import EPISODE
 from mnemon.domain.messages import Role
 from mnemon.policies.trust import withheld
 from mnemon.policies.vectors import norms
-from mnemon.ports.store import PART_BITS
+from mnemon.ports.columns import PART_BITS
 from mnemon.values import dataclass
 
 if TYPE_CHECKING:

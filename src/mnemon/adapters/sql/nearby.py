@@ -18,7 +18,7 @@ from mnemon.adapters.sql.search import Search
 from mnemon.adapters.sql.spaces import stored_dimension
 from mnemon.errors import InvalidInput
 from mnemon.policies.vectors import centroid, cosines
-from mnemon.ports.store import Similarities
+from mnemon.ports.columns import Similarities
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -14,7 +14,7 @@ from mnemon.adapters.sql.substrings import held
 from mnemon.adapters.sql.values import unpack_ids
 from mnemon.domain.items import Span
 from mnemon.policies.vectors import centroid
-from mnemon.ports.store import PART_BITS, Items, Postings, Similarities, Uses
+from mnemon.ports.columns import PART_BITS, Items, Postings, Similarities, Uses
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

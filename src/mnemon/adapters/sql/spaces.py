@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mnemon.errors import WrongEmbeddingModel
+from mnemon.ports.meta import StoreMeta
 from mnemon.ports.reembedding import EmbeddingModel
-from mnemon.ports.store import StoreMeta
 from mnemon.values import dataclass
 
 if TYPE_CHECKING:
