@@ -214,8 +214,14 @@ def _fill(store: Filled, corpus: Corpus) -> None:
     with store.open() as opened:
         remember(opened, "memories", store.texts)
         log(opened.owner("messages"), store.texts)
-        for number in range(1, OTHERS + 1):
-            remember(opened, f"other {number}", corpus.texts(PER_OTHER, stream=number))
+        for number, texts in others(store, corpus):
+            remember(opened, f"other {number}", texts)
+
+
+def others(store: Filled, corpus: Corpus) -> Iterator[tuple[int, list[str]]]:
+    """Yield number and memories of each other owner in a store: no more than the one asked has."""
+    for number in range(1, OTHERS + 1):
+        yield number, corpus.texts(min(PER_OTHER, len(store.texts)), stream=number)
 
 
 def _fill_embedded(store: Filled) -> None:

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from corpus import BATCH, OTHERS, PER_OTHER, Corpus, Filled, encrypted, filled, messages
+from corpus import BATCH, Corpus, Filled, encrypted, filled, messages, others
 from measuring import Table, Taken, in_turns, progress, ratio
 from searching import QUERIES, TOP_K, Known
 
@@ -100,10 +100,10 @@ def _row(
 
 def _weights(stores: Stores, corpus: Corpus) -> dict[str, object]:
     own = stores[PLAIN].texts
-    others = [text for n in range(OTHERS) for text in corpus.texts(PER_OTHER, stream=n + 1)]
-    written = 2 * sum(len(text.encode()) for text in own) + sum(len(t.encode()) for t in others)
+    more = [text for _, texts in others(stores[PLAIN], corpus) for text in texts]
+    written = 2 * sum(len(text.encode()) for text in own) + sum(len(t.encode()) for t in more)
     plain, sealed = (
-        round((stores[name].path.stat().st_size - written) / (2 * len(own) + len(others)))
+        round((stores[name].path.stat().st_size - written) / (2 * len(own) + len(more)))
         for name in (PLAIN, SEALED)
     )
     return {

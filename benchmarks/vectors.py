@@ -99,6 +99,8 @@ def server(folder: Path) -> Iterator[str]:
     url = f"http://127.0.0.1:{port}"
     try:
         while not answers(url):
+            if process.poll() is not None:
+                raise SystemExit(f"the server of Chroma ended at once, with {process.returncode}")
             sleep(0.1)
         yield url
     finally:

@@ -179,4 +179,5 @@ def _read_everything(snapshot: Snapshot) -> None:
     snapshot.containing(["a"], Scope(now=at(9)))
     snapshot.uses(numbers)
     snapshot.numbers(ids, scope)
+    snapshot.saying("tea", 9, scope)
     snapshot.items(np.array(numbers))

@@ -143,6 +143,7 @@ class _Init:
 
     def __init__(self, cls: Any) -> None:
         self._cls = cls
+        self._put = object.__setattr__ if cls.__dataclass_params__.frozen else setattr
         self._left = _UNWRITTEN
 
     def __get__(self, instance: object, _: type | None = None) -> Callable[..., None]:
@@ -160,10 +161,10 @@ class _Init:
         used = 0
         for each in own:
             if each.init and each.name in values:
-                object.__setattr__(instance, each.name, values[each.name])
+                self._put(instance, each.name, values[each.name])
                 used += 1
             elif not _is_required(each):
-                object.__setattr__(instance, each.name, _default(each))
+                self._put(instance, each.name, _default(each))
             elif each.init:
                 return _written(self._cls)(instance, *args, **named)
         if used < len(args) + len(named):
@@ -185,7 +186,9 @@ def _written(cls: Any) -> Callable[..., None]:
     for each in given:
         parameters += ["*"] * (each.name == first_named)
         parameters.append(each.name if _is_required(each) else f"{each.name}=_d_{each.name}")
-    lines = [_setting(each) for each in fields(cls) if each.init or not _is_required(each)]
+    frozen = cls.__dataclass_params__.frozen
+    given_or_made = (each for each in fields(cls) if each.init or not _is_required(each))
+    lines = [_setting(each, frozen=frozen) for each in given_or_made]
     lines += ["self.__post_init__()"] * hasattr(cls, "__post_init__")
     scope: dict[str, Any] = {"_set": object.__setattr__, "_absent": _ABSENT}
     for each in fields(cls):
@@ -208,9 +211,9 @@ def _is_required(field: Field[Any]) -> bool:
     return field.default is MISSING and field.default_factory is MISSING
 
 
-def _setting(field: Field[Any]) -> str:
+def _setting(field: Field[Any], *, frozen: bool) -> str:
     name = field.name
     value = name if field.init else f"_d_{name}"
     if field.default_factory is not MISSING:
         value = f"_f_{name}() if {value} is _absent else {value}"
-    return f"_set(self, {name!r}, {value})"
+    return f"_set(self, {name!r}, {value})" if frozen else f"self.{name} = {value}"

@@ -207,6 +207,23 @@ def test_the_trace_names_what_was_dropped_and_why(alice: OwnerMemory) -> None:
     assert [one.reason for one in result.trace.dropped] == ["rank"] * 3
 
 
+def test_the_trace_names_what_gave_way_to_what_says_more(alice: OwnerMemory) -> None:
+    short = alice.remember("Anna likes tea.")
+    longer = alice.remember("Anna likes tea. Bob likes milk.")
+    result = alice.recall("Anna likes tea.", trace=True)
+    assert [(one.id, one.folded) for one in result.memories] == [(longer.id, (short.id,))]
+    assert result.trace is not None
+    assert [(one.id, one.reason) for one in result.trace.dropped] == [(short.id, "folded")]
+
+
+def test_what_says_the_query_comes_first_whatever_says_it_elsewhere(alice: OwnerMemory) -> None:
+    asked = "When were we in Oslo?"
+    for session in ("a", "b"):
+        alice.log([Message("Bob", asked), Message("Ann", "My Oslo: May 2023.")], session=session)
+    found = alice.recall(asked, session="b", top_k=1, mode="keyword").memories
+    assert [(one.content, one.record.session_id) for one in found] == [(asked, "b")]
+
+
 def test_each_mode_searches_as_it_says(alice: OwnerMemory) -> None:
     alice.remember("green tea")
     keyword = alice.recall("green", mode="keyword").memories[0].score

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemon import Mnemon
+from mnemon import Message, Mnemon
 from mnemon.adapters.crypto.xchacha import XChaChaOwner
 from mnemon.adapters.sqlite.store import SqliteStore
 from mnemon.ports.cipher import Place
@@ -30,9 +30,8 @@ def opened(tmp_path: Path) -> Iterator[Mnemon]:
         yield opened
 
 
-def test_only_what_is_returned_is_decrypted(
-    opened: Mnemon, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def _opened(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """Return what grows by the id of each record of which something is decrypted from now on."""
     seen: set[str] = set()
     as_it_is = XChaChaOwner.open
 
@@ -41,9 +40,27 @@ def test_only_what_is_returned_is_decrypted(
         return as_it_is(self, sealed, place)
 
     monkeypatch.setattr(XChaChaOwner, "open", noting)
+    return seen
+
+
+def test_only_what_is_returned_is_decrypted(
+    opened: Mnemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = _opened(monkeypatch)
     found = opened.recall(QUERY, owner="alice", top_k=4).memories
     assert seen == {one.id for one in found}
     assert len(seen) == 4
+
+
+def test_of_many_that_say_the_query_only_those_returned_are_decrypted(
+    opened: Mnemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened.log([Message("Bob", "ok") for _ in range(30)], owner="alice", session="s")
+    opened.recall("ok", owner="alice")
+    seen = _opened(monkeypatch)
+    found = opened.recall("ok", owner="alice", top_k=3).memories
+    assert seen == {"participant:1", *(one.id for one in found)}
+    assert [one.content for one in found] == ["ok"] * 3
 
 
 def test_more_results_take_no_more_statements(opened: Mnemon) -> None:

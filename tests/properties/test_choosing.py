@@ -38,6 +38,10 @@ def answers(alice: OwnerMemory, query: str, budget: int, top_k: int) -> tuple[An
     found = alice.recall(query, trace=True, **asked)
     context = alice.context_with_results(query, **asked)
     assert found.trace is not None
+    ids = [one.id for one in found.memories] + [one.id for one in found.trace.dropped]
+    assert len(set(ids)) == len(ids) == found.trace.candidates
+    folded = {id_ for one in found.memories for id_ in one.folded}
+    assert folded == {one.id for one in found.trace.dropped if one.reason == "folded"}
     return found.memories, found.trace.dropped, context
 
 

@@ -148,6 +148,20 @@ def test_what_is_not_frozen_is_changed_and_has_no_hash(made_by: Any) -> None:
         hash(tally)
     with pytest.raises(TypeError, match=r"Tally\.__init__"):
         made()
+    for name in map(str, range(30)):  # by an `__init__` that is written meanwhile
+        assert (made(name, seen=[name]).seen, made(name).count) == ([name], 0)
+
+
+@pytest.mark.parametrize("made_by", [dataclass, dataclasses.dataclass])
+def test_what_a_class_does_when_it_is_set_is_done(made_by: Any) -> None:
+    class Doubling:
+        number: int
+
+        def __setattr__(self, name: str, value: int) -> None:
+            object.__setattr__(self, name, 2 * value)
+
+    made: Any = made_by(slots=True)(Doubling)
+    assert {made(1).number for _ in range(30)} == {2}
 
 
 def test_each_value_has_a_default_of_its_own() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -73,9 +74,13 @@ def as_json(results: Sequence[Judged]) -> dict[str, Any]:
             {"label": label, "found": str(found), "pairs": count}
             for (label, found), count in sorted(_counts(results).items())
         ],
-        **{str(which): shares(results, which) for which in _TOLD},
-        "missed": [each for each in results if each.label in _TOLD and each.found != each.label],
-        "wrong": [each for each in results if each.found in _TOLD and each.found != each.label],
+        **{str(which): asdict(shares(results, which)) for which in _TOLD},
+        "missed": [
+            asdict(each) for each in results if each.label in _TOLD and each.found != each.label
+        ],
+        "wrong": [
+            asdict(each) for each in results if each.found in _TOLD and each.found != each.label
+        ],
     }
 
 

@@ -44,7 +44,7 @@ class Engine(Protocol):
 class AskingClock:
     """A clock that stands where the question asked stands. Not thread-safe.
 
-    Open the engine with it (`Mnemon.open(..., clock=clock)`), and give it to `engine_system`.
+    Open the engine with it (`Mnemon.open(..., clock=clock)`), and give it to `system_of`.
     """
 
     at: datetime = datetime(2000, 1, 1, tzinfo=UTC)

@@ -169,7 +169,8 @@ class Snapshot(Wordings, Conditions, BaseMemories, Waiting, Protocol):
             vector: What to be near to.
             limit: How many at most.
             scope: Which items may be among them.
-            at_least: The least cosine that they may have: a store finds sooner what is very near.
+            at_least: The least cosine that they may have; −∞: any. Where it is high a store may
+                look at fewer.
 
         Returns:
             At most `limit` different numbers.
@@ -223,6 +224,16 @@ class Snapshot(Wordings, Conditions, BaseMemories, Waiting, Protocol):
         """Return the item of each record that the scope lets through, in their order.
 
         −1 for those it does not.
+        """
+        ...
+
+    def saying(self, content_key: str, limit: int, scope: Scope) -> Integers:
+        """Return the numbers of the items in the scope of exactly this `content_key`.
+
+        Memories come before messages, each by number.
+
+        Returns:
+            At most `limit` numbers.
         """
         ...
 

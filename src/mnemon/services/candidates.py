@@ -136,10 +136,11 @@ def search(
     finds = vector is None or not query.keywords_only_score
     worded = keywords.items[best(keywords.tops, keywords.items, pool if finds else 0)]
     of_then = dated(snapshot, query, vector, keywords, scope) if query.periods else _NONE
-    held = _held(snapshot, profile, query, keywords, request)
-    same = _same_content(snapshot, request, request.scope)
+    held = _held(snapshot, query, keywords, request, scope)
+    said = content_key(request.text)  # recall by its own text finds a text
+    same = snapshot.saying(said, request.top_k, request.scope)
     first = _first(snapshot, profile, request, same)
-    others = same if scope is request.scope else _same_content(snapshot, request, scope)
+    others = same if scope is request.scope else snapshot.saying(said, request.top_k, scope)
     numbers = distinct(np.concatenate([near, worded, of_then, held.items, others, first]))
     around = matches if query.looks_around else None
     extent = Extent() if matches is None else Extent.of(matches.postings)
@@ -177,13 +178,13 @@ class _Ranks:
 
 
 def _held(
-    snapshot: Snapshot, profile: Profile, query: Query, keywords: Keywords, request: Request
+    snapshot: Snapshot, query: Query, keywords: Keywords, request: Request, scope: Scope
 ) -> _Held:
     """Return what holds words of the query as parts, where no keyword was found at all."""
-    is_sought = profile.compares_text and query.words and request.mode != "vector"
+    is_sought = request.profile.compares_text and query.words and request.mode != "vector"
     if not is_sought or len(keywords.items):
         return _Held(_NONE, _NONE)
-    return _Held(*snapshot.containing(query.words, _searched(profile, request.scope)))
+    return _Held(*snapshot.containing(query.words, scope))
 
 
 def _searched(profile: Profile, scope: Scope) -> Scope:
@@ -219,15 +220,6 @@ def _keywords(matches: Matches | None) -> Keywords:
     scores = matches.of_passages()
     hit = scores > 0.0
     return Keywords.of(matches.postings.passages[hit], scores[hit])
-
-
-def _same_content(snapshot: Snapshot, request: Request, scope: Scope) -> Integers:
-    """Return the items that say exactly the query: recall by its own text finds a text."""
-    records = snapshot.by_content(content_key(request.text))[: request.top_k]
-    if not records:
-        return _NONE
-    numbers = snapshot.numbers([record.id for record in records], scope)
-    return numbers[numbers >= 0]
 
 
 def _found(

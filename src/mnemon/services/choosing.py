@@ -48,6 +48,7 @@ class Choice:
         self._scores = scores
         self._request = request
         self._folds = folds
+        self._rows: dict[str, int] = {}
         self._keys: dict[str, frozenset[str]] = {}
         self._sources: set[str] = set()
         self._words: dict[str, frozenset[str] | None] = {}
@@ -67,9 +68,10 @@ class Choice:
             self._consider(row, read())
 
     def _consider(self, row: int, result: Recalled) -> None:
+        self._rows[result.id] = row
         if self._folds and self._fold(result):
-            self.drop(row, "folded")
-        elif result.tokens <= self.left:
+            return
+        if result.tokens <= self.left:
             self.chosen.append(result)
             self._note(result, result.tokens)
         else:
@@ -122,10 +124,12 @@ class Choice:
             self._take_place(yielding, result)
             return True
         into = into or next(iter(over), None)
-        if into is not None:
-            folded = (*into.folded, result.id, *result.folded)
-            self.chosen[self.chosen.index(into)] = replace(into, folded=folded)
-        return into is not None
+        if into is None:
+            return False
+        folded = (*into.folded, result.id, *result.folded)
+        self.chosen[self.chosen.index(into)] = replace(into, folded=folded)
+        self.drop(self._rows[result.id], "folded")
+        return True
 
     def _may_say_the_same(self, first: Recalled, second: Recalled) -> bool:
         """Tell whether one of two may say all that the other says, by what costs little to know."""
@@ -143,6 +147,8 @@ class Choice:
         place = self.chosen.index(yielding[0])
         self.chosen[place] = replace(result, score=yielding[0].score, folded=(*result.folded, *ids))
         self.chosen = [one for one in self.chosen if one not in yielding[1:]]
+        for other in yielding:
+            self.drop(self._rows[other.id], "folded")
         self._note(result, result.tokens - sum(other.tokens for other in yielding))
 
     def _long_words(self, result: Recalled) -> frozenset[str] | None:

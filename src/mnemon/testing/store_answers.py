@@ -87,6 +87,7 @@ def searched(
         "items": snapshot.items(numbers),
         "uses": snapshot.uses(numbers),
         "within": snapshot.within(scope),
+        "saying": [snapshot.saying(word, limit, scope) for word in WORDS],
         "marked": snapshot.marked(Trait.SUSPICIOUS | Trait.PLACE, scope),
         "before": snapshot.neighbours(numbers, -1, scope),
         "after": snapshot.neighbours(numbers, 1, scope),

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from mnemon.domain.memories import Action, Event, Link, Memory, Origin, Source, State
+from mnemon.domain.memories import EPISODE, Action, Event, Link, Memory, Origin, Source, State
 from mnemon.domain.messages import Message
+from mnemon.domain.recall import Scope
 from mnemon.errors import Conflict, InvalidInput, NotFound
 from mnemon.testing.builders import (
     DIMENSION,
@@ -186,6 +187,31 @@ class MemoriesContract:
         with store.read("alice") as snapshot:
             assert numbers_of(snapshot.by_content("same")) == [5, 2, 3, 11, 10]
             assert snapshot.by_content("sam") == []
+
+    def test_what_says_a_text_in_a_scope_is_found_memories_first(self, store: Store) -> None:
+        say(store, message(10, "same", sequence=1), message(11, "same", sequence=2))
+        remember(store, memory(3, "same"), memory(4, "other"), memory(2, "same"))
+        say(store, message(12, "same", session_id="s2", sequence=1), session_id="s2")
+        remember(store, memory(5, "same", state=State.EXPIRED), memory(6, "same"))
+        with store.write("alice") as tx:
+            tx.revise(memory(6, "new", version=2, updated_at=at(9)), short_entry("new"))
+            tx.close_messages([record_id(11)], at(9))
+        now = Scope(now=at(99))
+        with store.read("alice") as snapshot:
+
+            def found(text: str, limit: int, scope: Scope) -> list[int]:
+                numbers = snapshot.saying(text, limit, scope)
+                return [int(id_[-12:], 16) for id_ in snapshot.items(numbers).record_id]
+
+            assert found("same", 9, now) == [3, 2, 10, 12]
+            assert found("same", 3, now) == [3, 2, 10]
+            assert found("same", 0, now) == []
+            assert found("same", 1, replace(now, session_id="s2")) == [12]
+            assert found("same", 9, replace(now, kinds=frozenset({EPISODE}))) == [10, 12]
+            assert found("sam", 9, now) == []
+            assert found("new", 9, now) == [6]
+        with store.read("bob") as snapshot:
+            assert len(snapshot.saying("same", 9, now)) == 0
 
     def test_by_content_leaves_out_what_is_not_valid(self, store: Store) -> None:
         remember(store, memory(1, "same"), memory(2, "same", state=State.EXPIRED))

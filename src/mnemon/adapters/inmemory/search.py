@@ -159,6 +159,12 @@ class Search:
         found = {item.record_id: item.number for item in self._in_scope(scope)}
         return _integers([found.get(record, -1) for record in record_ids])
 
+    def saying(self, content_key: str, limit: int, scope: Scope) -> Integers:
+        """See the port."""
+        found = [item for item in self._in_scope(scope) if item.content_key == content_key]
+        found.sort(key=lambda item: (item.kind is None, item.number))
+        return _integers([item.number for item in found[: max(0, limit)]])
+
     def marked(self, traits: Trait, scope: Scope) -> Integers:
         """See the port."""
         return _integers(

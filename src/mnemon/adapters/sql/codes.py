@@ -115,7 +115,8 @@ def estimates(
 ) -> tuple[Estimates, float]:
     """Return for the first rows a number each that grows with the cosine to a query.
 
-    And the number that the query itself would have: what is near to it has one near to that.
+    And the number that the query itself would have, by its code, or that its cosine of 1 has,
+    whichever is lower: what is near to it has one near to that.
     """
     asked = _encoded(codes, query[None, :], np.array([norm]))
     high, low = asked["high"][:, 0], asked["low"][:, 0]
@@ -124,6 +125,7 @@ def estimates(
     # (2h + l)² = 4h + 4hl + l
     square = 4 * _ones(high) + 4 * _ones(high & low) + _ones(low)
     own = (square - _HALF * total + offset) * spread * spread + lift
+    own = min(own, 1.0 - lift + float(codes.centre @ codes.centre))
     counts = _products(codes, high, low, length)
     estimate = codes.total.view[:length] * np.float32(-_HALF)
     estimate += counts

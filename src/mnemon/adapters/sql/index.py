@@ -105,6 +105,10 @@ class IndexSource(Protocol):
         """Return the items of all versions of these records, ascending by item."""
         ...
 
+    def items_saying(self, content_key: str) -> Integers:
+        """Return the items of this `content_key`, valid or not, ascending."""
+        ...
+
     def items_tagged(self, tag: str) -> Integers:
         """Return the items that have a tag, ascending."""
         ...

@@ -139,6 +139,15 @@ class Tables:
         rows = self._connection.rows(_ITEMS_OF, (self._connection.many(packed), self._owner))
         return sorted(((unpack_id(id_), item) for id_, item in rows), key=lambda pair: pair[1])
 
+    def items_saying(self, content_key: str) -> NDArray[np.int64]:
+        """See `IndexSource`."""
+        rows = self._connection.rows(
+            "SELECT item FROM items INDEXED BY items_content"
+            " WHERE owner_id = ? AND content = ? ORDER BY item",
+            (self._owner, self._sealing.digest("content", content_key)),
+        )
+        return np.array([row[0] for row in rows], dtype=np.int64)
+
     def items_tagged(self, tag: str) -> NDArray[np.int64]:
         """See `IndexSource`."""
         rows = self._connection.rows(

@@ -33,7 +33,7 @@ _COMPARED_SHARE = 40
 _OFF = 0.3
 """How much lower than the query's own a vector's estimate may be beyond what its cosine says:
 of vectors of 64 to 768 dimensions, in clusters, cones, with heavy tails or few large components,
-and of a model's, 0.22 was the most."""
+and of a model's, 0.22 was the most. Below 64 dimensions it may be more: then some are missed."""
 
 _BLOCK = 8_192
 """Rows compared at once: this many as float32 take some 12 MB."""
@@ -114,21 +114,20 @@ def _compared_best(
 ) -> tuple[Integers, Floats]:
     vectors, limit = index.vectors, wanted.limit
     total = len(vectors.item.view) if allowed is None else len(allowed)
-    compared = max(_COMPARED, _COMPARED_PER_RESULT * limit, total // _COMPARED_SHARE)
+    to_compare = max(_COMPARED, _COMPARED_PER_RESULT * limit, total // _COMPARED_SHARE)
     # All are as near to zeros, so that the first of all are the nearest: no estimate knows that.
-    if total <= max(EXACT_ROWS, compared) or not comparison.query.any():
-        return _best_items(vectors, allowed, comparison, limit)
-    codes = index.lineage.codes_for(vectors)
-    if not codes.is_telling:
+    is_few = total <= max(EXACT_ROWS, to_compare) or not comparison.query.any()
+    codes = None if is_few else index.lineage.codes_for(vectors)
+    if codes is None or not codes.is_telling:
         return _best_items(vectors, allowed, comparison, limit)
     estimate, own = estimates(codes, comparison.query, comparison.norm, len(vectors.item.view))
     if allowed is not None:
         estimate = estimate[allowed]
-    if wanted.at_least > -1:
+    if wanted.at_least > -1:  # else it would be all of them
         rows = np.flatnonzero(estimate >= own - (1 - wanted.at_least) - _OFF)
-        if len(rows) <= compared:
+        if len(rows) <= to_compare:
             return _best_items(vectors, _chosen(rows, allowed), comparison, limit)
-    return _by_estimate(vectors, comparison, limit, _Field(estimate, allowed, compared))
+    return _by_estimate(vectors, comparison, limit, _Field(estimate, allowed, to_compare))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +136,7 @@ class _Field:
 
     estimate: NDArray[np.float32]
     allowed: Integers | None
-    wanted: int
+    to_compare: int
 
 
 def _chosen(rows: Integers, allowed: Integers | None) -> Integers:
@@ -153,15 +152,15 @@ def _by_estimate(
     """
     levels = _levels(field.estimate)
     beyond = np.cumsum(np.bincount(levels, minlength=_LEVELS)[::-1])[::-1]
-    wanted = field.wanted
+    to_compare = field.to_compare
     while True:
-        # The highest level from which on there are as many as wanted; all, where there are not.
-        level = np.count_nonzero(beyond >= wanted) - 1
+        # The highest level from which on there are as many as that; all, where there are not.
+        level = np.count_nonzero(beyond >= to_compare) - 1
         rows = np.flatnonzero(levels >= level)
         found = _best_items(vectors, _chosen(rows, field.allowed), comparison, limit)
         if len(found[0]) == limit or len(rows) == len(levels):
             return found
-        wanted = min(4 * wanted, len(levels))
+        to_compare = min(4 * to_compare, len(levels))
 
 
 def _levels(estimate: NDArray[np.float32]) -> Integers:

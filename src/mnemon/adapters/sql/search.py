@@ -182,6 +182,19 @@ class Search:
         latest = dict(items)
         return np.array([latest.get(record, -1) for record in record_ids], dtype=np.int64)
 
+    def saying(self, content_key: str, limit: int, scope: Scope) -> Integers:
+        """See the port."""
+        items = self.index.items
+        rows = self.index.rows(self._source.items_saying(content_key))
+        if not len(rows):  # mostly: nobody has said a question
+            return rows
+        mask = self._mask(scope)
+        rows = rows if mask is None else rows[mask[rows]]
+        is_memory = items.is_memory.view[rows]
+        ordered = np.concatenate([rows[is_memory], rows[~is_memory]])
+        numbers: Integers = items.number.view[ordered[: max(0, limit)]]
+        return numbers
+
     def marked(self, traits: Trait, scope: Scope) -> Integers:
         """See the port."""
         has = (self.index.items.traits.view & int(traits)) != 0

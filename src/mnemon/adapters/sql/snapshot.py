@@ -90,6 +90,10 @@ class Searching:
         """See the port."""
         return self._search.numbers(record_ids, scope)
 
+    def saying(self, content_key: str, limit: int, scope: Scope) -> Integers:
+        """See the port."""
+        return self._search.saying(content_key, limit, scope)
+
     def marked(self, traits: Trait, scope: Scope) -> Integers:
         """See the port."""
         return self._search.marked(traits, scope)

@@ -1,0 +1,83 @@
+"""How often a search asks what names candidates, until it knows the nearest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from mnemon.adapters.sql.nearby import Near, NearbySearch
+from mnemon.domain.recall import Scope
+from mnemon.policies.vectors import cosines, quantise
+from mnemon.testing.builders import at
+
+DIMENSION = 32
+QUERY = quantise(np.eye(DIMENSION)[0])
+NOW = Scope(now=at(9))
+
+
+class Named:
+    """Names candidates by their cosine, as many as asked for. Items have several passages."""
+
+    slack = 0.0
+
+    def __init__(self, passages: Sequence[tuple[int, float]]) -> None:
+        """Take the item and the cosine to `QUERY` of each passage."""
+        self._items = np.array([item for item, _ in passages])
+        aside = np.sqrt([1 - cosine**2 for _, cosine in passages])
+        vectors = np.zeros((len(passages), DIMENSION))
+        vectors[:, 0], vectors[:, 1] = [cosine for _, cosine in passages], aside
+        self._vectors = quantise(vectors)
+        self._cosines = cosines(self._vectors, QUERY)
+        self.fetched: list[int] = []
+
+    def dimension(self) -> int:
+        return DIMENSION
+
+    def shown(self, stored: Sequence[bytes]) -> NDArray[np.int8]:
+        return np.stack([np.frombuffer(each, dtype=np.int8) for each in stored])
+
+    def near(self, _query: NDArray[np.int8], most: int, _items: object) -> Near:
+        self.fetched.append(most)
+        order = np.argsort(-self._cosines, kind="stable")
+        first, rest = order[:most], order[most:]
+        beyond = 1 - float(self._cosines[rest[0]]) if len(rest) else None
+        stored = [self._vectors[row].tobytes() for row in first]
+        return Near(self._items[first].tolist(), stored, beyond)
+
+
+class OfAll(NearbySearch):
+    """Whose scope lets everything through."""
+
+    def _allowed(self, scope: Scope) -> None:
+        del scope
+
+
+def searched(named: Named, limit: int, at_least: float) -> list[int]:
+    search = OfAll(cast("Any", SimpleNamespace()), cast("Any", named))
+    found: list[int] = search.nearest(QUERY, limit, NOW, at_least=at_least).tolist()
+    return found
+
+
+@pytest.mark.parametrize("at_least", [-np.inf, 0.5, 0.9])
+def test_one_item_of_many_passages_does_not_hide_the_others(at_least: float) -> None:
+    named = Named([(1, 0.99)] * 900 + [(2, 0.95), (3, 0.94), (4, 0.2)])
+    assert searched(named, 3, at_least) == [1, 2, 3]
+    assert named.fetched == [200, 800, 3_200]
+
+
+def test_no_more_is_asked_for_once_all_else_is_too_far() -> None:
+    named = Named([(1, 0.99)] * 150 + [(2, 0.95)] + [(item, 0.5) for item in range(3, 900)])
+    assert searched(named, 8, 0.9) == [1, 2]
+    assert named.fetched == [200]
+
+
+def test_what_was_fetched_and_is_too_far_is_left_out() -> None:
+    named = Named([(1, 0.99), (2, 0.5)])
+    assert searched(named, 8, 0.9) == [1]
+    assert searched(named, 8, -np.inf) == [1, 2]
+    assert named.fetched == [200, 200]
