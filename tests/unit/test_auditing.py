@@ -113,3 +113,9 @@ def test_a_sentence_that_means_nothing_alone_is_not_learned() -> None:
         "I love hiking in the Alps.",
         "I love traveling too.",
     ]
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("unit", [" ", " \n", ":)", "x8", "["])
+def test_a_hostile_megabyte_is_judged_in_linear_time(unit: str) -> None:
+    assert fragment(f"a{unit * (1_000_000 // len(unit))}b") in (None, "cut off", "data")

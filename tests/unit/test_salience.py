@@ -19,6 +19,7 @@ from mnemon.policies.salience import (
 )
 from mnemon.text.entities import names_something
 from mnemon.text.quantities import holds_number_or_date
+from mnemon.text.signs import is_about_now, is_statement, tells_preference
 from mnemon.text.technical import holds_technical_term
 
 # A few of the golden values, for where they are not at hand: novelty, the four signals in order,
@@ -185,3 +186,11 @@ def test_the_signals_of_a_text_are_told_together() -> None:
     text = "I always use my_tool in Oslo at 5."
     assert signals(text, tokens=12) == Signals(True, True, True, True)
     assert signals("The cat sat there.", tokens=5) == Signals()
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("unit", [" \n", "-", ".", "1.", "'&"])
+def test_a_hostile_page_is_looked_through_in_linear_time(unit: str) -> None:
+    text = f"a {unit * (100_000 // len(unit))} b"
+    for looks in (holds_number_or_date, tells_preference, is_statement, is_about_now):
+        assert looks(text) in (True, False)

@@ -8,6 +8,7 @@ alone. `jsonl`: a line each, as a JSON string or an object with its text under "
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, TypeAlias
 
 import msgspec
@@ -65,7 +66,9 @@ def read(file: BinaryIO, name: str, format_: Format | None = None) -> Iterator[T
         InvalidInput: It is not of that form; the field names file and line.
     """
     readers = {"mem0": _mem0, "jsonl": _jsonl, "mnemon": _mnemon}
-    yield from readers[format_ or format_of(file)](file, name)
+    for told in readers[format_ or format_of(file)](file, name):
+        key = None if told.key is None else redact(told.key)[0]
+        yield replace(told, id=redact(told.id)[0], text=redact(told.text)[0], key=key)
 
 
 def format_of(file: BinaryIO) -> Format:
@@ -131,7 +134,7 @@ def _jsonl(file: BinaryIO, name: str) -> Iterator[Told]:
         except RecursionError:
             raise InvalidInput(str(place), "is nested too deeply") from None
         if isinstance(item, str):
-            yield Told(str(place), redact(item)[0])
+            yield Told(str(place), item)
         elif item.type not in _NO_MEMORIES:
             yield _told(str(place), item)
 
@@ -151,7 +154,7 @@ def _told(where: str, item: _Item) -> Told:
         raise InvalidInput(where, "has no text: no memory, content, text or data")
     return Told(
         id=where if item.id is None else str(item.id),
-        text=redact(text)[0],
+        text=text,
         key=item.key,
         origin=_ORIGINS.get(item.origin or item.role or ""),
     )

@@ -35,7 +35,7 @@ _LOOKED_AT = 400
 """Characters: a longer text is no fragment, but for how it ends."""
 
 _TAIL = 80
-_EMOTICON = expression(r"\s*(?:[:;=8xX]['’-]?[)(\[\]dDpPoO/\\|*3]+|<3)\s*$")
+_EMOTICON = expression(r"(?:[:;=8xX]['’-]?[)(\[\]dDpPoO/\\|*3]+|<3)$")
 _WORD = expression(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _LATIN_END = 0x24F
 _ENDS_CUT = expression(r"(?:[,:(\[–—]|\s[-*•])$")
@@ -49,7 +49,7 @@ def fragment(text: str) -> str | None:
     """Return why a text is a piece of a sentence, or means nothing by itself; None: it does."""
     if _is_data(text):
         return "data"
-    plain = _EMOTICON.sub("", text).strip()
+    plain = _EMOTICON.sub("", text.rstrip()).strip()
     if not any(map(str.isalpha, plain)):
         return "no words"
     if _is_cut(plain):

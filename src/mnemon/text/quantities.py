@@ -11,7 +11,7 @@ from mnemon.text.patterns import NUMBER_WORDS
 
 # Not within a word: "utf8" and "B2B" are names.
 _NUMBER = expression(r"(?<![^\W_])\d")
-_LIST_NUMBER = expression(r"^\s*\d{1,3}[.)](?=\s)", re.MULTILINE)
+_LIST_NUMBER = expression(r"^[^\S\n]*\d{1,3}[.)](?=\s)", re.MULTILINE)
 _WORD = expression(r"[^\W\d_]+")
 
 # "May", "March" and "Mai" need a number to be a date, and then the number tells.

@@ -5,9 +5,15 @@ Every text passes here before it leaves the process: for the disk, an embedder, 
 
 from __future__ import annotations
 
+from itertools import count, repeat
+from typing import TYPE_CHECKING
+
 from mnemon.text.injection import is_suspicious
 from mnemon.text.secrets import REDACTED, secret_spans
 from mnemon.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = [
     "REDACTED",
@@ -18,6 +24,10 @@ __all__ = [
     "sanitize_lines",
     "screen",
 ]
+
+
+_PASSES = 8
+"""How often what was redacted is looked at again; mostly it shows no other secret. A guess."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +61,15 @@ def redact(text: str) -> tuple[str, int]:
     addresses, and payment card numbers. Only the secret goes; its name and what is around stay.
     """
     total = 0
-    while spans := secret_spans(text):
+    for margin in _margins():
+        spans = secret_spans(text)
+        if not spans:
+            break
         pieces = []
         end = 0
         for span in spans:
-            pieces += [text[end : span.start], REDACTED]
-            end = span.end
+            pieces += [text[end : max(end, span.start - margin)], REDACTED]
+            end = max(end, span.end + margin)
         text = "".join([*pieces, text[end:]])
         total += len(spans)
     return text, total
@@ -75,14 +88,27 @@ def contains_secrets(text: str) -> bool:
 
 def sanitize_lines(text: str) -> str:
     """Return a text in which every line that holds a part of a secret is `[REDACTED]`."""
-    while spans := secret_spans(text):
+    for margin in _margins():
+        spans = secret_spans(text)
+        if not spans:
+            break
         pieces = []
         end = 0
         for span in spans:
-            start = text.rfind("\n", 0, span.start) + 1
+            start = text.rfind("\n", 0, max(0, span.start - margin)) + 1
             if start >= end:
                 pieces += [text[end:start], REDACTED]
-            stop = text.find("\n", max(span.start, span.end - 1))
+            stop = text.find("\n", max(span.start, span.end - 1) + margin)
             end = len(text) if stop < 0 else stop
         text = "".join([*pieces, text[end:]])
     return text
+
+
+def _margins() -> Iterator[int]:
+    """Yield how many characters around a secret go with it, each time a text is looked at.
+
+    What was taken out may show another secret. What does so again and again was made to: so that
+    it comes to an end soon, twice as much goes each time.
+    """
+    yield from repeat(0, _PASSES)
+    yield from (32 << more for more in count())

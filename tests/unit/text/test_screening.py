@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from mnemon.domain.items import Span
 from mnemon.testing.hostile import HOSTILE, TALK
 from mnemon.testing.secret_samples import HARMLESS, SECRETS, Sample
+from mnemon.text import screening
 from mnemon.text.folding import fold
 from mnemon.text.injection import is_suspicious
 from mnemon.text.screening import contains_secrets, redact, sanitize_lines, screen
@@ -93,3 +95,45 @@ def test_the_labelled_texts_are_as_many_as_the_decision_says() -> None:
     assert len(HARMLESS) >= 100
     assert len(HOSTILE) >= 60
     assert len(TALK) >= 60
+
+
+_CARD = "5500 0000 0000 0004"
+
+
+@pytest.mark.timeout(60)  # what looked at each of them anew took hours
+@pytest.mark.parametrize(
+    "unit",
+    ["4242.", "4242 ", "-4", f"{_CARD}.", f"{_CARD}\n", "password=", "a:b@", "://", "AKIA", "0"],
+)
+def test_a_hostile_megabyte_is_screened_in_linear_time(unit: str) -> None:
+    text = unit * (1_000_000 // len(unit))
+    plain = screen(f"{text} a:b@").text
+    assert not contains_secrets(plain)
+    assert not contains_secrets(sanitize_lines(text))
+
+
+def test_cards_behind_each_other_are_taken_at_once() -> None:
+    text = f"{_CARD}.{_CARD}. 4242.4242.4242.4242.4242.4242.4242.4242 and {_CARD}x"
+    assert redact(text) == (
+        f"[REDACTED].[REDACTED]. [REDACTED].[REDACTED] and {_CARD}x",
+        4,
+    )
+
+
+def test_what_shows_a_secret_again_and_again_comes_to_an_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked = 0
+
+    def first_of_many(text: str) -> tuple[Span, ...]:
+        nonlocal looked
+        looked += 1
+        at = text.find("x")
+        return (Span(at, at + 1),) if at >= 0 else ()
+
+    monkeypatch.setattr(screening, "secret_spans", first_of_many)
+    assert redact("x" * 100_000 + "y")[0].count("x") == 0
+    assert looked < 30
+    looked = 0
+    assert sanitize_lines("x\n" * 100_000).count("x") == 0
+    assert looked < 30

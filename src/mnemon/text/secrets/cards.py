@@ -14,11 +14,13 @@ SHORTEST = 13
 LONGEST = 19
 
 # Groups of digits, each one separator from the next. What a plus, a letter or a decimal point
-# stands before or a letter behind is a phone number, an id or a fraction.
+# stands before or a letter behind is a phone number, an id or a fraction. Each is looked at once:
+# that a letter follows is seen afterwards, or every group of a long run would be a new beginning.
 _SEPARATOR = "[ \u00a0\u2007\u2009\u202f\\-\u2010-\u2013]"
-_RUN = expression(
-    rf"(?<![\w+])(?<!\d\.)(?:\d{{4}}(?:\.\d{{4}}){{3}}|\d++(?:{_SEPARATOR}\d++)*+)(?!\w)"
-)
+_GROUPS = rf"(?:\d{{4}}(?:\.\d{{4}}(?!\d)){{3,}}+|\d++(?:{_SEPARATOR}\d++)*+)"
+_RUN = expression(rf"(?<![\w+])(?<!\d\.){_GROUPS}")
+_BEHIND_POINT = expression(rf"\.({_GROUPS})")
+_WORD = expression(r"\w")
 _GROUP = expression(r"\d+")
 _GROUP_SIZE = 4
 _MOST_GROUPS = 5
@@ -45,9 +47,16 @@ def card_spans(text: str) -> Iterator[Span]:
     4-6-5 and 4-6-4; of a known network; and the check digit (Luhn) fits. Of other numbers of that
     length one in ten passes the check, and of those few begin as a card does.
     """
-    for run in _RUN.finditer(text):
-        if len(run[0]) >= SHORTEST:
-            yield from _in_run(text, run.start(), run.end())
+    run = _RUN.search(text)
+    while run is not None:
+        start, end = run.span(run.lastindex or 0)
+        last: Span | None = None
+        if end - start >= SHORTEST and _WORD.match(text, end) is None:
+            for last in _in_run(text, start, end):
+                yield last
+        # A point behind a card ends a sentence, and begins no fraction.
+        behind = _BEHIND_POINT.match(text, end) if last and last.end == end else None
+        run = behind or _RUN.search(text, end)
 
 
 def _in_run(text: str, start: int, end: int) -> Iterator[Span]:

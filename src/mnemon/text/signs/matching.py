@@ -27,7 +27,8 @@ from mnemon.values import dataclass
 _LEAST_WORDS = 3
 # A longer sentence states more than one thing, or is none: as long as a fact may be.
 _LONGEST_CHARS = 500
-_WORD = expression(r"[\w'’.+#&/-]*[\w+#]")
+# As "[\w'’.+#&/-]*[\w+#]" is, each run of marks looked at once.
+_WORD = expression(r"(?<!['’.&/-])['’.&/-]*+[\w+#]++(?:['’.&/-]++[\w+#]++)*+")
 _MARKS = frozenset(",;:–—()")
 _WORD_OR_MARK = expression(rf"{_WORD.pattern}|[,;:–—()]")
 # Who asks or exclaims states nothing.
