@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -26,6 +26,7 @@ from mnemon.policies.ranking.surroundings import REACH, by_item, together
 from mnemon.ports.embedder import Embedder, TextRole
 from mnemon.ports.store import Postings
 from mnemon.ports.tokens import TokenCounter
+from mnemon.services.dated import EACH, LATEST
 from mnemon.text.features import features
 from mnemon.text.passages import passages
 
@@ -211,7 +212,10 @@ def part(of: Columns, rows: Integers) -> Columns:
 def candidates(
     of: Columns, query: Query, vector: NDArray[np.float32], pool: int, asked_at: datetime
 ) -> tuple[Integers, Candidates]:
-    """Return the union of the best of both searches: their rows, and what is scored of them."""
+    """Return what the engine scores: the best of both searches, and of the time asked about.
+
+    Their rows, and the columns of these.
+    """
     size = len(of.ids)
     cosine = (of.vectors @ vector).astype(np.float64)
     similarity = log_mean_exp(of.message, cosine, size)
@@ -220,7 +224,8 @@ def candidates(
     places = np.arange(size)
     worded = best(text, places, pool)
     near = best(np.nan_to_num(nearest, nan=-1.0), places, pool)
-    rows = np.union1d(near, worded[text[worded] > 0])
+    found = np.concatenate([near, worded[text[worded] > 0], *_dated(of, query, nearest, text)])
+    rows = np.unique(found)
     before, after = of.neighbour(rows, -1), of.neighbour(rows, 1)
     return rows, Candidates(
         similarity=similarity[rows],
@@ -245,6 +250,18 @@ def candidates(
         freshness=freshness((asked_at.timestamp() - of.at[rows] / 1e6) / 3_600.0),
         held=np.zeros(len(rows), dtype=np.int64),
     )
+
+
+def _dated(of: Columns, query: Query, nearest: Floats, text: Floats) -> Iterator[Integers]:
+    """Yield the best of each of the latest periods that a question names; see `services.dated`."""
+    for first, end in sorted(query.periods)[-LATEST:]:
+        there = np.flatnonzero((first <= of.at) & (of.at < end))
+        if len(there) <= EACH:
+            yield there
+            continue
+        worded = there[text[there] > 0]
+        yield worded[best(text[worded], worded, EACH)]
+        yield there[best(np.nan_to_num(nearest[there], nan=-1.0), there, EACH)]
 
 
 # --- vectors ------------------------------------------------------------------------------------

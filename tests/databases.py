@@ -104,6 +104,10 @@ class Places:
         self.opened.append(store)
         return store
 
+    def is_there(self, url: str) -> bool:
+        """Tell whether a store stands for a file of that name."""
+        return str(Path(url).resolve()) in self.of
+
     def _new(self, ciphers: Ciphers) -> str:
         """Return a schema with an empty store in it, which has a cipher of these."""
         cipher = ciphers.new()
@@ -138,6 +142,7 @@ class Places:
         """Let stores stand here for as long as this lasts."""
         with self.lent(), pytest.MonkeyPatch.context() as patch:
             patch.setattr("mnemon.stores.open_store", self.open)
+            patch.setattr("mnemon.stores.is_there", self.is_there)
             patch.setattr(self, "is_on", True)
             yield
 

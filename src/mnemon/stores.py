@@ -224,6 +224,11 @@ def _reset_postgres(place: Place, forget: Callable[[bytes], None]) -> list[str]:
     return [f"{place.name}, schema {place.schema}"] if was_there else []
 
 
+def is_there(url: str) -> bool:
+    """Tell whether a store is there to be opened: where it is in a file, whether that is."""
+    return url == IN_MEMORY or is_postgres(url) or store_path(url).exists()
+
+
 def store_path(url: str) -> Path:
     """Return the file that a URL or path names."""
     scheme, separator, rest = url.partition("://")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -371,6 +373,22 @@ def test_an_export_that_fails_leaves_the_old_file(
     assert eventful("export", "--output", "all.jsonl").code == 130
     assert Path("all.jsonl").read_text() == "old"
     assert not list(Path().glob(".mnemon-*"))
+
+
+@pytest.mark.sqlite
+def test_what_is_no_file_is_written_to_and_stays(eventful: Any, tmp_path: Path) -> None:
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / "linked.jsonl")
+    eventful.ok("export", "--output", "link.jsonl")
+    assert (tmp_path / "link.jsonl").is_symlink()
+    whole = (tmp_path / "linked.jsonl").read_bytes()
+    os.mkfifo(tmp_path / "pipe")
+    with ThreadPoolExecutor() as other:
+        read = other.submit((tmp_path / "pipe").read_bytes)
+        eventful.ok("export", "--output", "pipe")
+        assert len(read.result(timeout=30)) == len(whole)
+    assert (tmp_path / "pipe").is_fifo()
+    answer = eventful("export", "--output", ".")
+    assert (answer.code, "is a folder" in answer.err) == (2, True)
 
 
 def test_a_folder_that_is_not_there_is_an_error(eventful: Any) -> None:

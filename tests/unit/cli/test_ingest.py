@@ -81,4 +81,4 @@ def test_ctrl_c_says_what_is_kept(
     assert "these are kept" in answer.err
     monkeypatch.undo()
     monkeypatch.chdir(tmp_path)
-    assert mnemon("list", "--store", "none.db").code == 0
+    assert mnemon("list").code == 0

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import click
@@ -120,3 +121,31 @@ def test_a_missing_argument_is_a_usage_error(mnemon: Any) -> None:
 
 def test_the_group_is_what_the_entry_point_runs() -> None:
     assert isinstance(cli, click.Group)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("list",),
+        ("recall", "tea"),
+        ("context", "tea"),
+        ("stats",),
+        ("export",),
+        ("verify",),
+        ("backup", "copy.db"),
+        ("audit",),
+        ("forget", "--key", "tea"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_what_looks_at_a_store_that_is_not_there_makes_none(
+    mnemon: Any, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    answer = mnemon(*command, "--store", "folder/typo.db")
+    assert (answer.code, "folder/typo.db is not there" in answer.err) == (2, True)
+    assert not (tmp_path / "folder").exists()
+
+
+def test_what_remembers_makes_a_store(mnemon: Any) -> None:
+    mnemon.ok("remember", "The tea is green", "--store", "new.db")
+    assert "The tea is green" in mnemon.ok("list", "--store", "new.db").out

@@ -63,10 +63,30 @@ class Call:
         else:
             click.echo(visible(sentence))
 
+    def settings_of_what_is_there(self) -> Loaded:
+        """Read the settings, of a store that is there: what only looks at one makes none.
+
+        Raises:
+            InvalidInput: There is no such file.
+        """
+        from mnemon import stores
+
+        loaded = self.settings()
+        named = loaded.settings.store
+        if not stores.is_there(named):
+            raise InvalidInput("store", f"{named} is not there; `mnemon remember` makes a store")
+        return loaded
+
     @contextmanager
-    def memory(self) -> Iterator[OwnerMemory]:
-        """Open the owner's memory, and close it when done; nothing goes on in the background."""
-        with self.wiring.engine(self.settings(), worker=False) as engine:
+    def memory(self, *, makes: bool = False) -> Iterator[OwnerMemory]:
+        """Open the owner's memory, and close it when done; nothing goes on in the background.
+
+        Args:
+            makes: Whether a store that is named and not there is made.
+        """
+        is_named = self.given.get("store") is not None and not makes
+        loaded = self.settings_of_what_is_there() if is_named else self.settings()
+        with self.wiring.engine(loaded, worker=False) as engine:
             yield engine.owner(self.owner)
 
 

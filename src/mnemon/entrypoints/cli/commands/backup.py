@@ -26,7 +26,7 @@ def run(call: Call, file: Path, *, force: bool) -> None:
     `mnemon key backup` copies the keys, to be kept elsewhere.
     """
     with (
-        call.wiring.engine(call.settings()) as engine,
+        call.wiring.engine(call.settings_of_what_is_there()) as engine,
         progress("Copying") as advance,
     ):
         size = engine.backup(file, overwrite=force, advance=advance)

@@ -14,6 +14,7 @@ import click
 
 from mnemon.entrypoints.cli.calls import Call, command
 from mnemon.entrypoints.cli.progress import progress
+from mnemon.errors import InvalidInput
 from mnemon.exchange.backup import write
 
 if TYPE_CHECKING:
@@ -48,7 +49,13 @@ def _sink(output: str) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    target = Path(output)
+    target = Path(output).resolve()  # a link's target is replaced, not the link
+    if target.exists() and not target.is_file():
+        if target.is_dir():
+            raise InvalidInput("output", f"{output} is a folder")
+        with target.open("wb") as pipe:  # or a device, which is not to be replaced
+            yield pipe
+        return
     # Beside the target, so that moving it there is one step; readable by its owner only.
     with tempfile.NamedTemporaryFile(dir=target.parent, prefix=".mnemon-", delete=False) as file:
         unfinished = Path(file.name)

@@ -39,7 +39,7 @@ def run(call: Call, format: str, file: str, samples: tuple[str, ...], *, trusted
     """
     tally = Tally()
     reading = batches(format, file, samples, call.owner, trusted=trusted)
-    with reading as found, call.memory() as memory:
+    with reading as found, call.memory(makes=True) as memory:
         try:
             with progress(f"Importing {file}") as advance:
                 for batch in found:

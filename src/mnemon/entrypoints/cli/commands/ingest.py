@@ -61,7 +61,7 @@ def run(  # noqa: PLR0913, PLR0917 - one for each option
     pieces: list[Piece] = []
     fates: Counter[str] = Counter()
     redactions = 0
-    with reading(file) as texts, call.memory() as memory:
+    with reading(file) as texts, call.memory(makes=True) as memory:
         parts = memory.ingest_stream(
             texts, kind=kind, session=session, origin=origin, source=name, tags=tags
         )

@@ -36,7 +36,7 @@ def run(call: Call, text: str, **given: Any) -> None:
     What is said already is not stored twice.
     """
     said = text_argument(text)
-    with call.memory() as memory:
+    with call.memory(makes=True) as memory:
         stored = memory.remember(said, **given)
     if stored.content.count(REDACTED) > said.count(REDACTED):
         aside("what looks like a secret is stored as [REDACTED]")

@@ -30,7 +30,7 @@ def run(call: Call, *, repair: bool) -> None:
     derive again is named and left: a backup may have it.
     """
     with (
-        call.wiring.engine(call.settings()) as engine,
+        call.wiring.engine(call.settings_of_what_is_there()) as engine,
         progress("Comparing texts") as advance,
     ):
         report = engine.verify(repair=repair, advance=advance)
