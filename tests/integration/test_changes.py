@@ -151,6 +151,15 @@ def test_a_message_says_later_changed_only_once_it_was(
     assert not any(one.changed_later for one in then.values())
 
 
+def test_what_was_changed_later_stands_behind_what_holds(alice: OwnerMemory) -> None:
+    alice.learn("I live in Oslo. I work at Acme.", session="a")
+    alice.learn("Actually, I live in Bergen now.", session="b")
+    found = alice.recall("where do I live?").memories
+    assert "Bergen" in found[0].content
+    assert [one.changed_later for one in found] == sorted(one.changed_later for one in found)
+    assert any(one.changed_later for one in found)
+
+
 def test_a_message_that_changes_what_it_says_itself_is_not_marked(alice: OwnerMemory) -> None:
     said = alice.learn("I live in Oslo. Actually, I moved to Bergen.", session="a").messages[0]
     assert _active(alice) == ["Actually, I moved to Bergen."]

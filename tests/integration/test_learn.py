@@ -136,3 +136,10 @@ def test_the_past_does_not_know_what_was_told_of_it_later(
     alice.log([Message("Bob", "The heron nested by the weir", at=said)], session="s")
     assert len(alice.recall("heron").memories) == 1
     assert alice.recall("heron", as_of=before).memories == ()
+
+
+@pytest.mark.parametrize("reply", ["", " \n"])
+def test_a_reply_without_words_is_none(alice: OwnerMemory, reply: str) -> None:
+    learned = alice.learn("I like tea.", reply, session="s")
+    assert [message.content for message in learned.messages] == ["I like tea."]
+    assert [memory.content for memory in learned.memories] == ["I like tea."]

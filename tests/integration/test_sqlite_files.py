@@ -1,5 +1,6 @@
 """Files that SQLite stores are opened on: new, ours, foreign, damaged, old and newer."""
 
+import os
 from collections.abc import Callable
 from contextlib import closing
 from multiprocessing import get_context
@@ -19,7 +20,7 @@ from mnemon.errors import (
     StoreTooNew,
     StoreUnavailable,
 )
-from mnemon.testing.builders import memory, record_id
+from mnemon.testing.builders import DIMENSION, memory, record_id
 from mnemon.testing.store_records import remember
 
 pytestmark = pytest.mark.sqlite
@@ -221,3 +222,14 @@ def test_processes_that_open_a_new_file_at_once_all_succeed(tmp_path: Path) -> N
     with store.read("alice") as snapshot:
         assert len(snapshot.memories([record_id(n) for n in (1, 2, 3)])) == 3
     store.close()
+
+
+def test_a_new_store_is_for_its_owner_alone(tmp_path: Path) -> None:
+    umask = os.umask(0o022)
+    try:
+        with closing(open_store(tmp_path / "memory.db")) as store:
+            store.adopt_embedder("model", DIMENSION)
+            remember(store, memory(1))
+            assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
+    finally:
+        os.umask(umask)

@@ -16,9 +16,12 @@ IGNORE = "IGNORE"
 def messages_of(
     user: str, assistant: str | None, at: datetime | None, action: str, *, cut: bool
 ) -> list[Message]:
-    """Return what the user said, and the reply where there is one; see `Mnemon.learn`."""
+    """Return what the user said, and the reply where there is one; see `Mnemon.learn`.
+
+    A reply without words is none: a model that calls a tool says nothing.
+    """
     learn = action.strip().upper() != IGNORE
     asked = Message(None, user, Role.USER, at, learn=learn)
-    if assistant is None:
+    if assistant is None or not str(assistant).strip():
         return [asked]
     return [asked, Message(None, assistant, Role.ASSISTANT, at, learn=learn and not cut)]

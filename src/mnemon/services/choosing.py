@@ -173,7 +173,7 @@ def choose(snapshot: Snapshot, found: Found, scores: Scores, request: Request) -
     """Take the best that fit, folding what another result says already.
 
     What says exactly the query is taken before all else, so that it is found whatever else is
-    there; what needs no search stands before all else.
+    there; what needs no search stands before all else, and what was changed later behind it.
     """
     profile = request.profile
     order = in_order(found.numbers, scores.total, found.exact)
@@ -192,7 +192,7 @@ def choose(snapshot: Snapshot, found: Found, scores: Scores, request: Request) -
         choice.drop(row, "floor")
     choice.dropped.sort(key=lambda one: -one.score.total)
     choice.chosen = _marked(snapshot, choice.chosen, request.scope.at)
-    choice.chosen.sort(key=lambda result: result.kind not in profile.first_kinds)
+    choice.chosen.sort(key=lambda one: (one.kind not in profile.first_kinds, one.changed_later))
     return choice
 
 

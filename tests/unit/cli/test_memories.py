@@ -57,9 +57,11 @@ def test_who_tells_a_secret_is_told_that_it_is_not_stored(mnemon: Any) -> None:
     assert "REDACTED" not in mnemon.ok("remember", "I say [REDACTED] when I must").err
 
 
-def test_bytes_that_are_no_text_do_no_harm(mnemon: Any) -> None:
-    mnemon.ok("remember", "-", stdin=b"caf\xe9 in Oslo")
-    assert "in Oslo" in mnemon.ok("recall", "Oslo").out
+def test_bytes_that_are_no_text_are_refused(mnemon: Any) -> None:
+    answer = mnemon("remember", "-", stdin=b"caf\xe9 in Oslo")
+    assert (answer.code, "standard input: is not UTF-8 text" in answer.err) == (2, True)
+    mnemon.ok("remember", "-", stdin="\ufeffA café in Oslo".encode())
+    assert mnemon.json("list")["memories"][0]["content"] == "A café in Oslo"
 
 
 def test_a_time_without_a_zone_is_in_that_of_the_machine(mnemon: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     Seal = tuple[str, bytes, bytes]
 
+_MODE = 0o600
 _RETRY_S = 0.01
 _SMALLEST_PAGE = 512
 _ANY_SCHEMA = 2**31
@@ -104,8 +106,12 @@ def prepare(
     # Before anything is written: even to open a file and close it again may move its log.
     seal = read_seal(path, busy_timeout_s)
     cipher = ciphers.known(*seal) if seal else None
+    is_new = not path.exists()
     connection = Connection(path, busy_timeout_s)
     try:
+        if is_new:  # nothing is in it yet; what SQLite makes beside it has its mode
+            with suppress(OSError):  # a file system without modes
+                path.chmod(_MODE)
         if _schema(connection, len(migrations)) < len(migrations):
             made_with = (ciphers, analyser)
             made = _bring_up_to_date(connection, migrations, made_with, busy_timeout_s)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from mnemon.errors import InvalidInput
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -58,10 +60,17 @@ class Instant(click.ParamType[datetime]):
 
 
 def text_argument(value: str) -> str:
-    """Return a text given as an argument; "-" stands for standard input."""
+    """Return a text given as an argument; "-" stands for standard input.
+
+    Raises:
+        InvalidInput: What stands there is not UTF-8.
+    """
     if value != "-":
         return value
-    return sys.stdin.buffer.read().decode("utf-8", "replace")
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidInput("standard input", "is not UTF-8 text") from None
 
 
 _TOP_K = click.option("--top-k", "-k", type=int, help="How many results at most.")

@@ -61,6 +61,7 @@ def run(  # noqa: PLR0913, PLR0917 - one for each option
     pieces: list[Piece] = []
     fates: Counter[str] = Counter()
     redactions = 0
+    stored: set[str] = set()
     with reading(file) as texts, call.memory(makes=True) as memory:
         parts = memory.ingest_stream(
             texts, kind=kind, session=session, origin=origin, source=name, tags=tags
@@ -71,20 +72,26 @@ def run(  # noqa: PLR0913, PLR0917 - one for each option
                     _count(part, fates)
                     redactions += part.redactions
                     pieces += part.pieces if show or call.as_json else ()
+                    stored.update(each.memory.id for each in part.pieces if each.memory)
                     advance(len(part.pieces))
         except (KeyboardInterrupt, MnemonError):
             if fates:
                 click.echo(f"mnemon: stopped after {_told(fates)}; these are kept", err=True)
             raise
+        withheld = sum(each.id in stored for each in memory.review())
     if not fates:
         raise InvalidInput("file", "holds no text")
-    _answer(call, pieces, fates, redactions)
-
-
-def _answer(call: Call, pieces: list[Piece], fates: Counter[str], redactions: int) -> None:
     if call.as_json:
-        print_json({**_figures(fates), "redactions": redactions, "pieces": pieces})
+        figures = {**_figures(fates), "withheld": withheld, "redactions": redactions}
+        print_json({**figures, "pieces": pieces})
         return
+    _show(pieces, fates, redactions)
+    if withheld:
+        are = counted(withheld, "chunk tries", "chunks try")
+        click.echo(f"{are} to instruct a model, withheld until reviewed: mnemon review")
+
+
+def _show(pieces: list[Piece], fates: Counter[str], redactions: int) -> None:
     if pieces:
         rows = [
             (each.fate, each.kind, f"{each.importance:.2f}", _begin(each.text)) for each in pieces
