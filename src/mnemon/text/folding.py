@@ -14,6 +14,8 @@ _LOOK_ALIKES: Final = dict(
         strict=True,
     )
 )
+# Hangul fillers and the empty Braille pattern: by their categories a letter and a sign.
+_BLANKS: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 _CACHED: Final = 0x3000
 _UNSPACED: Final = range(0x3000, 0xD800)
 
@@ -30,6 +32,8 @@ class _Table(dict[int, str]):
 
 def _fold(code: int) -> str:
     """Return a character without marks, in lower case, as the Latin letter it looks like."""
+    if chr(code) in _BLANKS:
+        return " "
     if code in _UNSPACED:
         return chr(code)
     plain = unicodedata.normalize("NFKD", chr(code)).casefold()
@@ -46,7 +50,7 @@ _TABLE: Final = _Table()
 def fold(text: str) -> str:
     """Return a text in lower case, without accents and invisible letters, in Latin letters.
 
-    Cyrillic and Greek letters that look like Latin ones become those, so that the result is for
-    comparing, not for reading. Linear in the length.
+    What is as empty as a space becomes one. Cyrillic and Greek letters that look like Latin ones
+    become those, so that the result is for comparing, not for reading. Linear in the length.
     """
     return text.lower() if text.isascii() else text.translate(_TABLE)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mnemon.text.expressions import expression
 from mnemon.text.folding import fold
+from mnemon.text.markup import decoded, unmarked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,11 +40,12 @@ def is_suspicious(text: str) -> bool:
     By its words and marks (`mnemon.text.injection_rules`): orders to drop earlier orders, new
     roles, orders about memory and about the user, tags and line heads of roles, fake ends of a
     section. Letters that look the same count as the same, invisible ones not at all; base64 and
-    rot13 are looked into. What stands alone in quotes is talked about, not said. A guess, kept
-    cautious: `docs/decisions/0010-screening.md` has its rates. Linear in the length of the text.
+    rot13 are looked into, and what is said under formatting (`mnemon.text.markup`). What stands
+    alone in quotes is talked about, not said. A guess, kept cautious:
+    `docs/decisions/0010-screening.md` has its rates. Linear in the length of the text.
     """
     folded = fold(text)
-    return _instructs(folded) or any(_instructs(hidden) for hidden in _hidden(text, folded))
+    return _instructs(folded) or any(map(_instructs, _meant(text, folded)))
 
 
 def _instructs(folded: str) -> bool:
@@ -93,8 +95,8 @@ def _is_all(text: str, start: int, end: int) -> bool:
     return not text[:start].strip("".join(_QUOTES) + " \n") and not text[end + 1 :].strip()
 
 
-def _hidden(text: str, folded: str) -> Iterator[str]:
-    """Yield what a text says in base64 or rot13."""
+def _meant(text: str, folded: str) -> Iterator[str]:
+    """Yield what a text says in base64 or rot13, and under its formatting."""
     if any(mark in folded for mark in _ROT13_MARKS):
         yield folded.translate(_ROT13)
     for blob, _ in zip(_BLOB.finditer(text), range(_MOST_BLOBS), strict=False):
@@ -103,3 +105,10 @@ def _hidden(text: str, folded: str) -> Iterator[str]:
         except (binascii.Error, UnicodeDecodeError):
             continue
         yield fold(said)
+    plain = decoded(text)
+    if plain != text:
+        folded = fold(plain)
+        yield folded
+    bare = unmarked(folded)
+    if bare != folded:
+        yield bare
