@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from mnemon import Message, Mnemon, OwnerMemory
+from mnemon.domain.memories import State
 from mnemon.domain.messages import Role
 from mnemon.exchange.jsonl import Remembered
 from mnemon.exchange.records import Chronicle, Ending, Record
@@ -130,3 +132,60 @@ def test_memories_that_never_changed_come_back_the_same_also_twice_in_one_call(
     asked = ("tea", "Where does she live?", "cat")
     found = [[memory.id for memory in alice.recall(each).memories] for each in asked]
     assert [[memory.id for memory in other.recall(each).memories] for each in asked] == found
+
+
+def superseded(alice: OwnerMemory, clock: SettableClock) -> tuple[Record, Record]:
+    old, new = alice.remember("Works at NASA"), alice.remember("Works at ESA")
+    clock.advance(timedelta(days=1))
+    alice.supersede(old.id, new.id)
+    first, second = alice.export()
+    return first, second
+
+
+def test_a_memory_whose_successor_is_nowhere_comes_without_it(
+    alice: OwnerMemory, clock: SettableClock, tmp_path: Path
+) -> None:
+    old, _ = superseded(alice, clock)
+    assert isinstance(old, Chronicle)
+    with Mnemon.open(
+        tmp_path / "m.db", embedder=HashingEmbedder(), clock=clock, tokens=WordCounter()
+    ) as memory:
+        other = memory.owner("alice")
+        assert other.import_([old]).memories == 1
+        taken = other.get(old.memory.id)
+        assert (taken.state, taken.superseded_by) == (State.SUPERSEDED, None)
+        assert memory.verify().findings == ()
+
+
+@pytest.mark.parametrize("places", [(0, 1), (1, 0)])
+def test_a_successor_may_come_before_or_after(
+    alice: OwnerMemory, clock: SettableClock, places: tuple[int, int]
+) -> None:
+    records = superseded(alice, clock)
+    other = bob_in(clock)
+    other.import_([records[place] for place in places])
+    assert list(other.export()) == list(records)
+
+
+def test_given_again_a_memory_has_the_successor_that_came_in_another_call(
+    alice: OwnerMemory, clock: SettableClock
+) -> None:
+    old, new = superseded(alice, clock)
+    other = bob_in(clock)
+    for record in (old, new, old):
+        other.import_([record])
+    assert list(other.export()) == [old, new]
+
+
+def test_given_again_a_memory_that_was_changed_since_stays_as_it_is(
+    alice: OwnerMemory, clock: SettableClock
+) -> None:
+    old, new = superseded(alice, clock)
+    assert isinstance(old, Chronicle)
+    other = bob_in(clock)
+    other.import_([old])
+    clock.advance(timedelta(days=1))
+    other.restore(old.memory.id)
+    before = other.get(old.memory.id)
+    other.import_([new, old])
+    assert other.get(old.memory.id) == before

@@ -20,6 +20,7 @@ from mnemon.services.indexing import Text, in_window, memory_text, message_text,
 from mnemon.services.paging import all_memories
 from mnemon.services.planning import IMPORTED, Order
 from mnemon.services.received import checked, taken_out
+from mnemon.services.successors import missing, rejoin, without
 from mnemon.values import dataclass
 
 if TYPE_CHECKING:
@@ -96,7 +97,8 @@ class Transferring:
         """Store records as they are, but for what is there already: all of them or none.
 
         Messages keep ids and times and are not learned from again. A memory whose key another
-        one has here comes without it. Memories without a history come in a call of their own;
+        one has here comes without it, and so does one whose successor is nowhere: given again when
+        that is there, it has it. Memories without a history come in a call of their own;
         one that says what is there adds nothing, and neither does one that the memory of its key
         said before.
 
@@ -128,6 +130,8 @@ class Transferring:
                     _take_document(tx, record)
                 if isinstance(record, Ending):
                     tx.end_session(record.session_id, record.at)
+            if gone := missing(tx, chronicles):
+                versions = [(without(gone, each), of_each) for each, of_each in versions]
             for is_plain, group in groupby(versions, key=lambda each: _is_plain(each[0])):
                 if is_plain:
                     taken += _take_plain(tx, [(c, e[0]) for c, e in group], redactions)
@@ -291,7 +295,8 @@ def _take_memory(
     redactions: Mapping[str, int],
 ) -> Taken:
     memory = chronicle.memory
-    if tx.memories([memory.id]):
+    if stored := tx.memories([memory.id]):
+        rejoin(tx, stored[0], memory)
         return Taken(already=1)
     key_is_lost = memory.state is State.ACTIVE and _is_taken(tx, memory)
     if key_is_lost:

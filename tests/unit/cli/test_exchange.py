@@ -338,6 +338,28 @@ def test_bringing_it_back_twice_or_into_its_own_store_adds_nothing(eventful: Any
     assert exported(eventful) == before
 
 
+def test_a_successor_may_come_batches_later_and_what_was_there_is_not_counted_twice(
+    eventful: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(imports, "STRETCH", 1)
+    eventful.ok("export", "--output", "all.jsonl")
+    brought = eventful.json("import", "jsonl", "all.jsonl", "--store", "other.db")
+    assert exported(eventful, "--store", "other.db") == exported(eventful)
+    assert brought["already"] == 0
+    assert eventful.json("verify", "--store", "other.db")["findings"] == []
+
+
+def test_what_a_forgotten_memory_superseded_is_exported_and_taken_in(eventful: Any) -> None:
+    new = eventful.json("remember", "Works at CERN")["id"]
+    old = eventful.json("remember", "Worked at ESO")["id"]
+    eventful.ok("supersede", old, new)
+    eventful.ok("forget", new)
+    eventful.ok("export", "--output", "all.jsonl")
+    eventful.ok("import", "jsonl", "all.jsonl", "--store", "other.db")
+    assert eventful.json("verify", "--store", "other.db")["findings"] == []
+    assert eventful.json("show", old, "--store", "other.db")["superseded_by"] is None
+
+
 def test_a_forgotten_message_is_not_exported(eventful: Any) -> None:
     message = eventful.json("recall", "I have it")["memories"][0]["record"]["id"]
     eventful.ok("forget", message)

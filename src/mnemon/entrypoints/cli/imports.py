@@ -17,6 +17,7 @@ from mnemon.errors import InvalidInput
 from mnemon.exchange import backup, chatgpt, claude, jsonl
 from mnemon.exchange.files import conversation_files, opened, rereadable
 from mnemon.exchange.jsonl import STRETCH, Remembered
+from mnemon.exchange.records import Chronicle
 from mnemon.exchange.transcripts import Transcript
 from mnemon.policies import arguments
 from mnemon.text.cleaning import clean
@@ -38,9 +39,15 @@ STANDARD_INPUT = "-"
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """A batch of an export of Mnemon."""
+    """A batch of an export of Mnemon.
+
+    Attributes:
+        records: What it holds.
+        is_again: Whether they were given before, without what came after them.
+    """
 
     records: tuple[Record | Remembered, ...]
+    is_again: bool = False
 
 
 Batch: TypeAlias = Transcript | Remembered | Restored
@@ -137,9 +144,33 @@ def _lines(source: BinaryIO, name: str, owner: str, *, trusted: bool) -> Iterato
         for each in jsonl.read(source, name):
             yield each if trusted else _as_import(each)
         return
-    records = backup.read(source, name, owner)
-    while batch := tuple(islice(records, STRETCH)):
+    apart: set[str] = set()
+    for batch in _stretched(backup.read(source, name, owner)):
         yield Restored(batch)
+        apart |= _apart(batch)
+    if apart:
+        source.seek(0)
+        again = (
+            each
+            for each in backup.read(source, name, owner)
+            if isinstance(each, Chronicle) and each.memory.id in apart
+        )
+        for batch in _stretched(again):
+            yield Restored(batch, is_again=True)
+
+
+def _stretched(
+    records: Iterator[Record | Remembered],
+) -> Iterator[tuple[Record | Remembered, ...]]:
+    while batch := tuple(islice(records, STRETCH)):
+        yield batch
+
+
+def _apart(batch: Sequence[Record | Remembered]) -> set[str]:
+    """Return the ids of memories whose successor is in another batch, or nowhere."""
+    memories = [each.memory for each in batch if isinstance(each, Chronicle)]
+    here = {None, *(memory.id for memory in memories)}
+    return {memory.id for memory in memories if memory.superseded_by not in here}
 
 
 def _as_import(line: Transcript | Remembered) -> Transcript | Remembered:
@@ -206,7 +237,10 @@ def store(memory: OwnerMemory, batch: Batch, tally: Tally) -> int:
     if isinstance(batch, Remembered):
         _count(memory.import_([batch]), (), tally)
         return 1
-    _count(memory.import_(batch.records), batch.records, tally)
+    restored = memory.import_(batch.records)
+    if batch.is_again:
+        return 0
+    _count(restored, batch.records, tally)
     return len(batch.records)
 
 
