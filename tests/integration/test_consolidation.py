@@ -690,6 +690,20 @@ def test_what_a_summary_stands_for_is_hidden_by_it_elsewhere_too(
         assert consolidated(memory) == []
 
 
+def test_a_summary_whose_messages_are_nowhere_links_to_none_of_them(
+    tmp_path: Path, clock: SettableClock
+) -> None:
+    with condensing("tiers", clock) as (memory, _):
+        say(memory.owner("alice"), 30)
+        memory.consolidate(owner="alice")
+        records = list(memory.export(owner="alice"))
+    with condensing("tiers", clock, store=tmp_path / "other.db") as (memory, _):
+        alice = memory.owner("alice")
+        alice.import_([each for each in records if not isinstance(each, Message)])
+        assert len(alice.summaries()) == 1
+        assert memory.verify().findings == ()
+
+
 def test_a_summary_is_one_again_where_its_owner_comes_back_to_the_profile(
     store: str | Path, clock: SettableClock
 ) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, TypeGuard
 
-from mnemon.domain.memories import Action, Link, Memory, State
+from mnemon.domain.memories import Action, Memory, State
 from mnemon.domain.messages import Message
 from mnemon.errors import InvalidInput
 from mnemon.exchange.jsonl import Remembered
@@ -20,7 +20,7 @@ from mnemon.services.indexing import Text, in_window, memory_text, message_text,
 from mnemon.services.paging import all_memories
 from mnemon.services.planning import IMPORTED, Order
 from mnemon.services.received import checked, taken_out
-from mnemon.services.successors import missing, rejoin, without
+from mnemon.services.references import missing, rejoin, stand_for_sources, summaries, without
 from mnemon.values import dataclass
 
 if TYPE_CHECKING:
@@ -130,14 +130,7 @@ class Transferring:
                     _take_document(tx, record)
                 if isinstance(record, Ending):
                     tx.end_session(record.session_id, record.at)
-            if gone := missing(tx, chronicles):
-                versions = [(without(gone, each), of_each) for each, of_each in versions]
-            for is_plain, group in groupby(versions, key=lambda each: _is_plain(each[0])):
-                if is_plain:
-                    taken += _take_plain(tx, [(c, e[0]) for c, e in group], redactions)
-                    continue
-                for chronicle, each in group:
-                    taken += _take_memory(tx, profile, chronicle, each, redactions)
+            taken += _take_memories(tx, profile, versions, redactions)
         return taken
 
     def _take_told(
@@ -251,6 +244,31 @@ def _take_document(tx: Transaction, document: Document) -> None:
             tx.set_base_memory(content, sources=(), at=since)
 
 
+def _take_memories(
+    tx: Transaction,
+    profile: Profile,
+    versions: Sequence[tuple[Chronicle, Sequence[IndexEntry]]],
+    redactions: Mapping[str, int],
+) -> Taken:
+    """Store memories with their versions, in order."""
+    taken = Taken()
+    chronicles = [each for each, _ in versions]
+    gone = missing(tx, chronicles)
+    condensed = summaries(chronicles)
+    known = {memory.id for memory in tx.memories(list(condensed))}
+    kept = [(without(gone, each), entries) for each, entries in versions]
+    for is_plain, group in groupby(kept, key=lambda each: _is_plain(each[0])):
+        if is_plain:
+            taken += _take_plain(tx, [(c, e[0]) for c, e in group], redactions)
+            continue
+        for chronicle, entries in group:
+            taken += _take_memory(tx, profile, chronicle, entries, redactions)
+    for id_, summary in condensed.items():
+        if id_ not in known:
+            stand_for_sources(tx, summary)
+    return taken
+
+
 def _is_plain(chronicle: Chronicle) -> bool:
     """Whether a memory is as it was first stored, so that it can be stored just so."""
     memory, history = chronicle.memory, chronicle.history
@@ -304,17 +322,8 @@ def _take_memory(
     _replay(tx, profile, chronicle, entries)
     tx.amend(memory)
     tx.record(chronicle.history.events)
-    if any(event.action is Action.CONDENSED for event in chronicle.history.events):
-        _stand_for_sources(tx, memory)
     unkeyed = (memory.id,) if key_is_lost else ()
     return Taken(memories=1, unkeyed=unkeyed, redactions=redactions[memory.id])
-
-
-def _stand_for_sources(tx: Transaction, summary: Memory) -> None:
-    """Let what a summary was made of count as summarised here too, and be hidden by it."""
-    tx.link([Link(summary.id, source.id, "summary_of") for source in summary.sources])
-    messages = [source.id for source in summary.sources if source.of == "message"]
-    tx.summarised(messages, summary.created_at)
 
 
 def _replay(
