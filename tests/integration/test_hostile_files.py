@@ -48,6 +48,15 @@ def test_a_conversation_whose_current_message_is_missing_is_still_read() -> None
     assert read(json.dumps([conversation(current_node="gone")]).encode()) == ["I live in Oslo"]
 
 
+def test_a_small_archive_of_one_huge_text_is_a_clear_error() -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("conversations.json", b'["' + b"a" * 30_000_000 + b'"]')
+    assert len(packed.getvalue()) < 100_000
+    with pytest.raises(InvalidInput, match="an element of more than 16,000,000 characters"):
+        read(packed.getvalue())
+
+
 def test_an_archive_damaged_anywhere_is_a_clear_error() -> None:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:

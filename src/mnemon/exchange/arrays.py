@@ -14,6 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CHUNK_BYTES = 1 << 18
+MAX_CHUNK_BYTES = 1 << 22
+MAX_ELEMENT_CHARS = 16_000_000
+"""The longest element that is read: a guess, 16 messages of the longest that are taken.
+
+A zip archive of half a megabyte can hold one of 600, and lists in lists take 21 times their length
+in memory once they are parsed.
+"""
 _SPACE = " \t\r\n"
 
 
@@ -31,11 +38,13 @@ class _Reader:
 
     def more(self) -> None:
         """Read on; each time twice as much, so that one huge element is parsed few times."""
+        if len(self.text) > MAX_ELEMENT_CHARS:
+            raise self.fail(f"holds an element of more than {MAX_ELEMENT_CHARS:,} characters")
         try:
             data = self._file.read(self._chunk_bytes)
         except (zipfile.BadZipFile, zlib.error, EOFError) as error:
             raise InvalidInput(self._name, "is damaged in its archive") from error
-        self._chunk_bytes *= 2
+        self._chunk_bytes = min(2 * self._chunk_bytes, MAX_CHUNK_BYTES)
         self.ended = not data
         try:
             self.text += self._decode(data, final=self.ended)
@@ -66,7 +75,8 @@ def elements(file: BinaryIO, name: str) -> Iterator[tuple[int, object]]:
     """Yield the elements of a JSON array, with the line where each begins.
 
     Raises:
-        InvalidInput: The file is not UTF-8, or not a JSON array; the field names file and line.
+        InvalidInput: The file is not UTF-8, or not a JSON array, or an element is longer than
+            `MAX_ELEMENT_CHARS`; the field names file and line.
     """
     reader = _Reader(file, name)
     if reader.mark() != "[":

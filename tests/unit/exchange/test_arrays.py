@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from mnemon.errors import InvalidInput
 from mnemon.exchange import arrays
 from mnemon.exchange.arrays import elements
+from mnemon.policies.arguments import MAX_MESSAGE_CHARS
 
 JSON: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -76,3 +77,31 @@ def test_what_is_no_array_is_an_error_with_its_line(data: bytes, field: str, pro
     error = refused(data)
     assert error.field == field
     assert problem in error.problem
+
+
+@pytest.mark.parametrize("element", [b'"%s"', b"[%s]"])
+def test_an_element_over_the_limit_is_refused_without_reading_on(
+    element: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrays, "CHUNK_BYTES", 100)
+    monkeypatch.setattr(arrays, "MAX_CHUNK_BYTES", 400)
+    monkeypatch.setattr(arrays, "MAX_ELEMENT_CHARS", 1_000)
+    file = io.BytesIO(b"[1,\n" + element % (b"1," * 50_000) + b"]")
+    with pytest.raises(InvalidInput) as caught:
+        list(elements(file, "file.json"))
+    assert caught.value.field == "file.json:2"
+    assert "holds an element of more than 1,000 characters" in str(caught.value)
+    assert file.tell() < 2_000
+
+
+def test_a_list_of_many_elements_may_be_longer_than_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrays, "CHUNK_BYTES", 100)
+    monkeypatch.setattr(arrays, "MAX_ELEMENT_CHARS", 1_000)
+    text = "a" * 900
+    data = json.dumps([text] * 20, indent=600).encode()
+    assert [value for _, value in read(data)] == [text] * 20
+
+
+def test_a_real_limit_takes_a_conversation_of_the_longest_messages() -> None:
+    text = "a" * MAX_MESSAGE_CHARS
+    assert [value for _, value in read(json.dumps([[text] * 15]).encode())] == [[text] * 15]
