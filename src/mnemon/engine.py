@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mnemon import bootstrap
 from mnemon.client import TIMEOUT_S, URL
 from mnemon.doors import OwnerDoors
+from mnemon.errors import StoreUnavailable
 from mnemon.owner import OwnerMemory
 from mnemon.policies import arguments
 
@@ -573,4 +574,9 @@ class Mnemon(OwnerDoors):
         trace: TracebackType | None,
     ) -> None:
         """Close it."""
-        self.close()
+        try:
+            self.close()
+        except StoreUnavailable:
+            # Ctrl-C at a bad moment leaves a turn to write taken; it says what has happened.
+            if not isinstance(error, KeyboardInterrupt):
+                raise

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from mnemon import Mnemon
+from mnemon.adapters.sqlite.store import SqliteStore
 from mnemon.config import load
 from mnemon.errors import InvalidConfiguration, InvalidInput, ServiceFailed
 from mnemon.evals.datasets import read_locomo
@@ -118,7 +119,20 @@ def test_what_is_no_list_of_vectors_is_the_embedders_failure(tmp_path: Path) -> 
 def test_closed_streams_are_no_error(tmp_path: Path, closed: str) -> None:
     program = "from mnemon.entrypoints.cli.main import main; main()"
     command = f'"{sys.executable}" -c "{program}" --store "{tmp_path}/m.db" stats {closed}'
+    Mnemon.open(tmp_path / "m.db", embedder=HashingEmbedder()).close()
     assert subprocess.run(["/bin/sh", "-c", command], check=False).returncode == 0
+
+
+def test_an_interrupt_is_told_of_though_a_write_was_left_open(tmp_path: Path) -> None:
+    config = load(env={}, overrides={"busy_timeout_s": 0.1})
+    opened = Mnemon.open(tmp_path / "m.db", embedder=HashingEmbedder(), config=config)
+    store = opened._parts.store
+    assert isinstance(store, SqliteStore)
+    assert store._connections._turns.take(0)
+    with pytest.raises(KeyboardInterrupt), opened:
+        raise KeyboardInterrupt
+    store._connections._turns.end()
+    opened.close()
 
 
 def test_an_embedder_that_gives_no_finite_vector_is_refused_and_nothing_stored(
