@@ -19,7 +19,7 @@ from mnemon.adapters.crypto.master import KeyFile
 from mnemon.adapters.crypto.plain import PlainCipher
 from mnemon.adapters.crypto.ring import KeyRing
 from mnemon.adapters.crypto.xchacha import KeyRingCiphers
-from mnemon.domain.memories import Memory
+from mnemon.domain.memories import Memory, Source
 from mnemon.domain.messages import Role
 from mnemon.domain.work import Mark, Progress, Work
 from mnemon.errors import InvalidInput, MnemonError
@@ -437,6 +437,60 @@ def test_a_base_memory_that_does_not_open_is_found(tmp_path: Path) -> None:
     with again(path) as memory:
         (found,) = memory.verify().findings
         assert (found.kind, found.owner_id, found.repaired) == ("sealed", "alice", False)
+
+
+SEALED = {
+    "messages": ("content", "external_id"),
+    "message_versions": ("content",),
+    "participants": ("name",),
+    "memories": ("key", "content", "tags"),
+    "versions": ("content",),
+    "events": ("details",),
+    "base_memories": ("content", "sources"),
+}
+
+
+@pytest.mark.parametrize(
+    ("table", "column"), [(table, each) for table, columns in SEALED.items() for each in columns]
+)
+def test_what_does_not_open_is_found_and_left_and_nothing_else_is_blamed(
+    tmp_path: Path, table: str, column: str
+) -> None:
+    path = tmp_path / "encrypted" / "memory.db"
+    with again(path) as memory:
+        live(memory.owner("alice"))
+        said = Message("Bob", "The gate code is 99-13.", external_id="m1")
+        memory.log([said], owner="alice", session="s")
+        with memory._parts.store.write("alice") as tx:
+            sources = (Source(tx.messages()[0].id, "message", "m9"),)
+            tx.set_base_memory("Likes tea", sources=sources, at=datetime(2026, 1, 2, tzinfo=UTC))
+    damaged = f"CAST(substr({column}, 1, length({column}) - 3) || x'000000' AS BLOB)"
+    plant(path, f"UPDATE {table} SET {column} = {damaged}")  # noqa: S608 - names from above
+    with again(path) as memory:
+        found = memory.verify().findings
+        assert {each.kind for each in found} == {"sealed"}
+        if table not in ("participants", "base_memories"):
+            assert all(each.record_id for each in found)
+        assert memory.verify(repair=True).findings == found
+        assert memory.verify().findings == found
+
+
+def test_one_message_that_does_not_open_is_named_and_the_next_is_not_blamed(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "encrypted" / "memory.db"
+    with again(path) as memory:
+        learned = memory.learn("I am Alice and I live in Oslo.", "Noted, Alice.", owner="alice")
+    plant(
+        path,
+        "UPDATE messages SET content = CAST(substr(content, 1, length(content) - 3) || x'000000'"
+        " AS BLOB) WHERE number = 1",
+    )
+    for repair in (False, True, False):
+        with again(path) as memory:
+            (found,) = memory.verify(repair=repair).findings
+            assert (found.kind, found.record_id) == ("sealed", learned.messages[0].id)
+            assert not found.repaired
 
 
 def test_after_sessions_were_removed_nothing_is_wrong(path: Path) -> None:

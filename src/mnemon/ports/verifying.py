@@ -59,6 +59,8 @@ class StoredText:
         place: Session and sequence of a message; None: a memory.
         is_open: Whether it is what is valid now.
         valid_from: When it became valid, in microseconds since 1970.
+        follows_sealed: Whether the message before it does not open, so that what the index has of
+            that can't be compared.
     """
 
     item: int
@@ -70,6 +72,7 @@ class StoredText:
     place: tuple[int, int] | None
     is_open: bool
     valid_from: int
+    follows_sealed: bool = False
 
 
 class Examination(Protocol):

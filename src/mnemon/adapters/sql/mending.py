@@ -102,11 +102,11 @@ class _Mender:
 
     def _speakers(self, examined: Examined) -> None:
         names = examined.names()
-        for number, sealed, role in self._connection.rows(
-            "SELECT number, name, role FROM participants WHERE owner_id = ?",
+        for number, role in self._connection.rows(
+            "SELECT number, role FROM participants WHERE owner_id = ?",
             (self._owner.number,),
         ):
-            if sealed is None or names[number] is not None:
+            if number in names:
                 digest = speaker_digest(self._sealing, names[number], role)
                 self._connection.run(
                     _unless_taken("participants", "digest", "number"),

@@ -32,7 +32,7 @@ from mnemon.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from mnemon.adapters.sql.connection import Connection
+    from mnemon.adapters.sql.connection import Connection, Row
     from mnemon.adapters.sql.owner_row import OwnerRow
     from mnemon.ports.store import IndexEntry
 
@@ -106,7 +106,7 @@ class Examined:
             for check in CHECKS
             for (id_,) in self._connection.rows(check.find, self._me)
         ]
-        found += [*self._speakers(), *self._external_ids(), *self._memories()]
+        found += [*self._speakers(), *self._external_ids(), *self._messages(), *self._memories()]
         return [*found, *self._events(), *self._base_memory()]
 
     def texts(self) -> list[StoredText]:
@@ -123,7 +123,7 @@ class Examined:
         if {"digest", "passages"} <= kinds.keys():
             # Two witnesses that do not know of each other: the text itself has changed.
             return [self._finding("text", text.record_id, "the text was changed from outside")]
-        if not self._has_terms(text.item, entries):
+        if not text.follows_sealed and not self._has_terms(text.item, entries):
             kinds["terms"] = "its keywords are not those of its text"
         return [self._finding(kind, text.record_id, detail) for kind, detail in kinds.items()]
 
@@ -144,19 +144,20 @@ class Examined:
             return None
 
     def names(self) -> dict[int, str | None]:
-        """Return the speakers' names by number; None for those without, or that do not open."""
+        """Return the speakers' names by number, None for those without, of all that open."""
         rows = self._connection.rows(
             "SELECT number, name FROM participants WHERE owner_id = ?", self._me
         )
-        return {n: self._opened(name, f"participant:{n}", "name", 1) for n, name in rows}
+        names = {n: self._opened(name, f"participant:{n}", "name", 1) for n, name in rows}
+        return {n: names[n] for n, sealed in rows if sealed is None or names[n] is not None}
 
     def _speakers(self) -> Iterator[Finding]:
         rows = self._connection.rows(
-            "SELECT number, name, role, digest FROM participants WHERE owner_id = ?", self._me
+            "SELECT number, role, digest FROM participants WHERE owner_id = ?", self._me
         )
         names = self.names()
-        for number, sealed, role, digest in rows:
-            if sealed is not None and names[number] is None:
+        for number, role, digest in rows:
+            if number not in names:
                 yield self._finding("sealed", None, f"the name of speaker {number} does not open")
             elif digest != speaker_digest(self._sealing, names[number], role):
                 yield self._finding("speaker", None, f"speaker {number} can't be found by name")
@@ -185,6 +186,15 @@ class Examined:
             elif digest != stored:
                 detail = "it can't be found by the caller's id of it"
                 yield self._finding("key", unpack_id(packed), detail)
+
+    def _messages(self) -> Iterator[Finding]:
+        for row in self._connection.rows(f"{_MESSAGES} ORDER BY 1, 2, 3", self._me):
+            if self._content(row) is None:
+                yield self._finding("sealed", unpack_id(row[4]), "its content does not open")
+
+    def _content(self, row: Row) -> str | None:
+        """Return what a row of `_MESSAGES` says; None where it does not open."""
+        return self._opened(row[5], unpack_id(row[4]), "content", row[2])
 
     def _memories(self) -> Iterator[Finding]:
         scan = self.scan()
@@ -251,33 +261,44 @@ class Examined:
 
     def _base_memory(self) -> Iterator[Finding]:
         rows = self._connection.rows(
-            "SELECT version, content FROM base_memories WHERE owner_id = ?", self._me
+            "SELECT version, content, sources FROM base_memories WHERE owner_id = ?", self._me
         )
-        for version, sealed in rows:
+        for version, sealed, sources in rows:
             try:
                 open_base_memory(self._sealing, sealed, version)
+                unpack_sources(self._sealing, sources)
             except (StoreDamaged, UnicodeDecodeError):
                 detail = f"version {version} of the base memory does not open"
                 yield self._finding("sealed", None, detail)
 
     def _said(self) -> Iterator[StoredText]:
         names = self.names()
-        rows = self._connection.rows(f"{_MESSAGES} ORDER BY 1, 2, 3", self._me)
-        for session, sequence, version, item, packed, sealed, speaker, since, is_open in rows:
-            record = unpack_id(packed)
-            content = self._opened(sealed, record, "content", version)
-            if content is not None and speaker in names:
-                name, place = names[speaker], (session, sequence)
+        shut: set[tuple[int, int]] = set()
+        for row in self._connection.rows(f"{_MESSAGES} ORDER BY 1, 2, 3", self._me):
+            session, sequence, _, item, packed, _, speaker, since, is_open = row
+            content = self._content(row)
+            if content is None or speaker not in names:
+                shut.add((session, sequence))
+            else:
                 yield StoredText(
-                    item, record, content, name, None, None, place, bool(is_open), since
+                    item=item,
+                    record_id=unpack_id(packed),
+                    content=content,
+                    speaker=names[speaker],
+                    kind=None,
+                    key=None,
+                    place=(session, sequence),
+                    is_open=bool(is_open),
+                    valid_from=since,
+                    follows_sealed=(session, sequence - 1) in shut,
                 )
 
     def _remembered(self) -> Iterator[StoredText]:
         for row in self._connection.rows(_MEMORIES, self._me):
             record = unpack_id(row[0])
             content = self._opened(row[7], record, "content", row[1])
-            if content is not None:
-                key = self._opened(row[6], record, "key", row[1])
+            key = self._opened(row[6], record, "key", row[1])
+            if content is not None and (key is None) == (row[6] is None):
                 yield StoredText(
                     row[2], record, content, None, row[3], key, None, bool(row[25]), row[23]
                 )
