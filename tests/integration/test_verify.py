@@ -443,7 +443,7 @@ SEALED = {
     "messages": ("content", "external_id"),
     "message_versions": ("content",),
     "participants": ("name",),
-    "memories": ("key", "content", "tags"),
+    "memories": ("key", "content", "tags", "sources"),
     "versions": ("content",),
     "events": ("details",),
     "base_memories": ("content", "sources"),

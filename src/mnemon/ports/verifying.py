@@ -21,7 +21,7 @@ class Finding:
         kind: What it is about: "file", "sealed", "text", "versions", "item", "passages",
             "vector", "terms", "digest", "key", "tags", "sources", "link", "reference",
             "session", "sequence", "speaker", "counter", "orphan", "event",
-            "profile", "work".
+            "profile", "work", "value".
         owner_id: Whose it is; None: the store's, or nobody's.
         record_id: The memory or message; None: none in particular.
         detail: What is wrong, never content.

@@ -13,6 +13,7 @@ from mnemon.domain.items import Span, Trait
 from mnemon.domain.memories import Memory, State
 from mnemon.domain.messages import Message
 from mnemon.domain.recall import Dropped, DropReason, Recalled, Score
+from mnemon.errors import StoreDamaged
 from mnemon.policies.budgeting import prompt_tokens
 from mnemon.policies.condensing import SUMMARY
 from mnemon.policies.folding import long_words, sentence_keys
@@ -241,7 +242,12 @@ class _Rows:
         if id_ not in self._records:
             ahead = choice.ahead(self._rows[place + 1 :], self._costs[place + 1 :])
             self._read([row, *ahead])
-        record = self._records[id_]
+        record = self._records.get(id_)
+        if record is None:
+            raise StoreDamaged(
+                "the store is damaged: its index names a record that is not there; run"
+                " `mnemon verify`"
+            )
         score = _score(self._found, self._scores, row)
         if isinstance(record, Memory):
             record = replace(record, strength=score.strength)

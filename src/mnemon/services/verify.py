@@ -98,10 +98,11 @@ class Verifying:
             return []
 
     def _owner(self, store: Verifiable, owner_id: str, advance: Advance | None) -> _Found:
+        findings: list[Finding] = []
         try:
             profile = self._access.profile_or_none(owner_id)
             with store.examine(owner_id) as examination:
-                findings = examination.records()
+                findings += examination.records()
                 if profile is None:  # what the index should hold depends on it
                     missing = f"its profile {self._access.profile_name(owner_id)!r} is not there"
                     findings.append(Finding("profile", owner_id, None, missing))
@@ -124,8 +125,8 @@ class Verifying:
                         advance(1)
                 return _Found(findings, wrong, examination.checked())
         except StoreDamaged as error:
-            problem = Finding("file", owner_id, None, str(error))
-            return _Found([problem], [], Checked(owners=1))
+            findings.append(Finding("file", owner_id, None, str(error)))
+            return _Found(findings, [], Checked(owners=1))
 
     def _alternatives(
         self, text: StoredText, entry: IndexEntry, before: Sequence[StoredText]
@@ -151,13 +152,13 @@ class Verifying:
 
     def _repaired(self, store: Verifiable, owner_id: str, found: _Found) -> list[Finding]:
         texts = [text for text, _ in found.texts]
-        profile = self._access.profile(owner_id)
-        entries = self._indexer.anew([_text(text, profile) for text in texts])
-        windowed = {
-            text.item: in_window(entry, self._bare(window))
-            for (text, window), entry in zip(found.texts, entries, strict=True)
-        }
         try:
+            profile = self._access.profile(owner_id)
+            entries = self._indexer.anew([_text(text, profile) for text in texts])
+            windowed = {
+                text.item: in_window(entry, self._bare(window))
+                for (text, window), entry in zip(found.texts, entries, strict=True)
+            }
             store.mend(owner_id, windowed, {text.item: text for text in texts})
         except StoreDamaged:
             return found.findings

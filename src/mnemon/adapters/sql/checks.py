@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from mnemon.adapters.sql.work import PARKED, WAITS
+from mnemon.domain.messages import Role
 from mnemon.domain.work import Mark, Work
 
 
@@ -152,8 +153,11 @@ _BASE_MEMORY = (
 )
 
 _ROLE = "CASE r.origin WHEN 'user' THEN 'user' ELSE 'assistant' END"
+ROLES = ", ".join(f"'{role.value}'" for role in Role)
+"""As a statement lists them."""
 _SPOKEN = (
-    "(SELECT p.role FROM participants AS p WHERE p.owner_id = r.owner_id AND p.number = r.speaker)"
+    "(SELECT p.role FROM participants AS p WHERE p.owner_id = r.owner_id AND p.number = r.speaker"
+    f" AND p.role IN ({ROLES}))"
 )
 _FACTS = "(record_id, kind, session, sequence, speaker, role, at, valid_from, valid_to, expires_at)"
 _MEMORY = (

@@ -25,6 +25,7 @@ from mnemon.adapters.sql.columns import (
     VectorColumns,
     empty_vectors,
 )
+from mnemon.adapters.sql.damage import decoding
 from mnemon.adapters.sql.values import NEVER
 from mnemon.domain.memories import EPISODE
 from mnemon.domain.messages import Role
@@ -283,6 +284,7 @@ def empty_index(generation: int) -> OwnerIndex:
     )
 
 
+@decoding
 def extended(base: OwnerIndex, source: IndexSource, stamp: Stamp) -> OwnerIndex:
     """Return a later state; the caller holds the lineage's lock."""
     index = base

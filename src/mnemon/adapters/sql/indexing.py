@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mnemon.adapters.sql.damage import decoding
 from mnemon.adapters.sql.rows import DORMANT_STATES
 from mnemon.adapters.sql.spaces import stored_dimension
 from mnemon.adapters.sql.values import NEVER, find_ids, unpack_id
@@ -105,6 +106,7 @@ class Tables:
         sealed = self._connection.many(tuple(self._sealing.term(term) for term in terms))
         return self._connection.rows(_POSTINGS, (sealed, self._owner, first))
 
+    @decoding
     def texts(
         self, records: NDArray[np.uint8], items: NDArray[np.int64]
     ) -> list[tuple[int, tuple[str, ...]]]:

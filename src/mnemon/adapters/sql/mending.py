@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mnemon.adapters.sql.changes import INSERT_ITEM, INSERT_PASSAGE, INSERT_TERM
-from mnemon.adapters.sql.checks import CHECKS
+from mnemon.adapters.sql.checks import CHECKS, ROLES
 from mnemon.adapters.sql.entries import ItemFacts, item_row, passage_rows, term_rows
 from mnemon.adapters.sql.rows import speaker_digest
 from mnemon.adapters.sql.sealing import Sealing
 from mnemon.adapters.sql.spaces import Expected, Space, VectorFacts
 from mnemon.adapters.sql.values import pack_id
 from mnemon.adapters.sql.verifying import NOT_DERIVED, Examined
+from mnemon.domain.messages import Role
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,17 +102,32 @@ class _Mender:
             self._connection.run_many(INSERT_TERM, term_rows(self._sealing, number, item, entry))
 
     def _speakers(self, examined: Examined) -> None:
-        names = examined.names()
-        for number, role in self._connection.rows(
-            "SELECT number, role FROM participants WHERE owner_id = ?",
+        for number, role in self._lost_roles(examined.names()):
+            self._connection.run(
+                "UPDATE participants SET role = ? WHERE owner_id = ? AND number = ?",
+                (role.value, self._owner.number, number),
+            )
+        self._connection.run_many(
+            _unless_taken("participants", "digest", "number"),
+            [
+                (digest, self._owner.number, number)
+                for number, _, digest in [*examined.speakers()]
+                if digest
+            ],
+        )
+
+    def _lost_roles(self, names: Mapping[int, str | None]) -> list[tuple[int, Role]]:
+        """Return the roles of speakers whose own there is not, where their digests tell them."""
+        rows = self._connection.rows(
+            f"SELECT number, digest FROM participants WHERE owner_id = ? AND role NOT IN ({ROLES})",
             (self._owner.number,),
-        ):
-            if number in names:
-                digest = speaker_digest(self._sealing, names[number], role)
-                self._connection.run(
-                    _unless_taken("participants", "digest", "number"),
-                    (digest, self._owner.number, number),
-                )
+        )
+        return [
+            (number, role)
+            for number, digest in rows
+            for role in Role
+            if number in names and speaker_digest(self._sealing, names[number], role) == digest
+        ]
 
     def _memories(self, examined: Examined) -> None:
         scan, number = examined.scan(), self._owner.number
@@ -131,7 +147,11 @@ class _Mender:
         )
         kept = self._connection.rows("SELECT tag, item FROM tags WHERE owner_id = ?", (number,))
         tags = scan.tags | {(tag, item) for tag, item in kept if item in scan.unknown}
-        for table, rows in (("tags", tags), ("derived", scan.derived)):
+        kept = self._connection.rows(
+            "SELECT source_id, memory_id FROM derived WHERE owner_id = ?", (number,)
+        )
+        derived = scan.derived | {(source, of) for source, of in kept if of in scan.unsourced}
+        for table, rows in (("tags", tags), ("derived", derived)):
             self._connection.run(f"DELETE FROM {table} WHERE owner_id = ?", (number,))
             self._connection.run_many(
                 f"INSERT INTO {table} VALUES (?, ?, ?)", [(number, *row) for row in sorted(rows)]

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from mnemon.adapters.sql.connection import NO_LIMIT
+from mnemon.adapters.sql.damage import decoding
 from mnemon.adapters.sql.rows import message_of, open_name
 from mnemon.adapters.sql.values import (
     NEVER,
@@ -179,6 +180,7 @@ class MessageRecords:
         )
         return {digests[digest] for (digest,) in rows}
 
+    @decoding
     def sessions(self) -> list[Session]:
         """See the port."""
         rows = self._connection.rows(
@@ -193,6 +195,7 @@ class MessageRecords:
             for name, number, first, last, count, ended in rows
         ]
 
+    @decoding
     def participants(self) -> list[Participant]:
         """See the port."""
         rows = self._connection.rows(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mnemon.adapters.sql.base_memory_reads import BaseMemoryRecords
 from mnemon.adapters.sql.conditions import Conditions
 from mnemon.adapters.sql.cursors import cursor_after, place_of
+from mnemon.adapters.sql.damage import decoding
 from mnemon.adapters.sql.rows import (
     DORMANT_STATES,
     MEMORY_COLUMNS,
@@ -196,6 +197,7 @@ class Records(Conditions, BaseMemoryRecords):
         dimension = stored_dimension(self._connection) or 0
         return dict(zip(stored, self._sealing.show(list(stored.values()), dimension), strict=True))
 
+    @decoding
     def statistics(self) -> Statistics:
         """See the port."""
         counts = self._connection.rows(
@@ -239,6 +241,7 @@ class Records(Conditions, BaseMemoryRecords):
         values = (self._connection.many(tuple(ids)), self._owner)
         return self._memories(self._connection.rows(_BY_ID, values))
 
+    @decoding
     def _versions(self, rows: Iterable[Sequence[Any]]) -> list[Version]:
         """Return versions as they stood while they were valid."""
         return [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mnemon.adapters.sql.damage import decoding
 from mnemon.adapters.sql.values import (
     instant,
     instant_or_none,
@@ -93,6 +94,7 @@ def memory_row(
     )
 
 
+@decoding
 def memory_of(sealing: Sealing, row: Row) -> Memory:
     """Return the memory of a row of `MEMORY_COLUMNS` and the session's name."""
     record = unpack_id(row[0])
@@ -156,6 +158,7 @@ def pack_sources(sealing: Sealing, sources: Sequence[Source]) -> bytes | None:
     return _packed([_packed_source(sealing, source) for source in sources])
 
 
+@decoding
 def unpack_sources(sealing: Sealing, packed: bytes | None) -> tuple[Source, ...]:
     """Return the sources of a value of `pack_sources`."""
     return tuple(
@@ -168,11 +171,13 @@ def unpack_sources(sealing: Sealing, packed: bytes | None) -> tuple[Source, ...]
     )
 
 
+@decoding
 def source_ids(packed: bytes | None) -> list[bytes]:
     """Return the packed ids of the sources of a value of `pack_sources`, and open nothing."""
     return [record for record, _, _ in _unpacked(packed)]
 
 
+@decoding
 def sources_without(packed: bytes, gone: frozenset[bytes]) -> bytes | None:
     """Return a value of `pack_sources` without the sources of these packed ids."""
     return _packed([source for source in _unpacked(packed) if source[0] not in gone])
@@ -207,6 +212,7 @@ def seal_external(sealing: Sealing, packed_id: bytes, external_id: str | None) -
     return sealing.seal(external_id, unpack_id(packed_id), "external_id")
 
 
+@decoding
 def open_external(sealing: Sealing, packed_id: bytes, sealed: bytes | None) -> str | None:
     """Return the caller's id of a message."""
     return None if sealed is None else sealing.open(sealed, unpack_id(packed_id), "external_id")
@@ -222,11 +228,13 @@ def seal_base_memory(sealing: Sealing, content: str, version: int) -> bytes:
     return sealing.seal(content, _BASE_MEMORY, "content", version)
 
 
+@decoding
 def open_base_memory(sealing: Sealing, sealed: bytes, version: int) -> str:
     """Return what the base memory says in a version."""
     return sealing.open(sealed, _BASE_MEMORY, "content", version)
 
 
+@decoding
 def base_memory_of(sealing: Sealing, row: Row) -> BaseMemory:
     """Return the base memory of a row: version, content, sources, valid from, valid to."""
     version, sealed, sources, valid_from, valid_to = row
@@ -239,6 +247,7 @@ def base_memory_of(sealing: Sealing, row: Row) -> BaseMemory:
     )
 
 
+@decoding
 def message_of(sealing: Sealing, row: Row, names: dict[int, str | None]) -> Message:
     """Return the message of a row.
 
@@ -274,6 +283,7 @@ def speaker_digest(sealing: Sealing, name: str | None, role: str) -> bytes:
     return sealing.digest("speaker", role if name is None else f"{role}:{name}")
 
 
+@decoding
 def open_name(sealing: Sealing, number: int, sealed: bytes | None) -> str | None:
     """Return a participant's name."""
     return None if sealed is None else sealing.open(sealed, f"participant:{number}", "name")
@@ -298,6 +308,7 @@ def event_row(sealing: Sealing, number: int, event: Event) -> tuple[object, ...]
     )
 
 
+@decoding
 def event_of(sealing: Sealing, row: Row) -> Event:
     """Return the event of a row; see `event_row`."""
     number, packed, action, at, by, version, sealed = row

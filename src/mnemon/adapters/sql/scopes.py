@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mnemon.adapters.sql.damage import decoding
 from mnemon.adapters.sql.values import NEVER, micros
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def _of_kinds(index: OwnerIndex, kinds: Collection[str]) -> Bools:
     return of_kinds
 
 
+@decoding
 def _tagged(index: OwnerIndex, tag: str, source: IndexSource) -> Bools:
     mask = np.zeros(len(index.items.number.view), dtype=np.bool_)
     mask[index.rows(source.items_tagged(tag))] = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mnemon.adapters.sql.damage import decoding
 from mnemon.ports.cipher import Place
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class Sealing:
         """Return the sealed form of a text."""
         return self._cipher.seal(text.encode(), Place(self.owner_id, record, field, version))
 
+    @decoding
     def open(self, sealed: bytes, record: str, field: str, version: int = 1) -> str:
         """Return the text that was sealed there."""
         return self._cipher.open(sealed, Place(self.owner_id, record, field, version)).decode()
@@ -48,6 +50,7 @@ class Sealing:
         """Return vectors, shape (n, d), as they are stored."""
         return self._cipher.hide(vectors)
 
+    @decoding
     def show(self, stored: Sequence[bytes], dimension: int) -> NDArray[np.int8]:
         """Return stored vectors as they were, shape (n, dimension)."""
         return self._cipher.show(stored, dimension)

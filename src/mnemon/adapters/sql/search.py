@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from mnemon.adapters.sql import nearness
+from mnemon.adapters.sql.damage import decoding
 from mnemon.adapters.sql.index import ROLES, TermRows, order_keys
 from mnemon.adapters.sql.scopes import in_scope, valid_at
 from mnemon.adapters.sql.substrings import held
@@ -172,6 +173,7 @@ class Search:
             updated_at=columns.updated_at.view[rows],
         )
 
+    @decoding
     def numbers(self, record_ids: Sequence[str], scope: Scope) -> Integers:
         """See the port."""
         items = self._source.items_of(record_ids)
@@ -182,6 +184,7 @@ class Search:
         latest = dict(items)
         return np.array([latest.get(record, -1) for record in record_ids], dtype=np.int64)
 
+    @decoding
     def saying(self, content_key: str, limit: int, scope: Scope) -> Integers:
         """See the port."""
         items = self.index.items
@@ -315,6 +318,7 @@ class Search:
                 lineage.postings_bytes += read[term].nbytes - (before.nbytes if before else 0)
         return read
 
+    @decoding
     def _new_rows(
         self, terms: Sequence[str], first: int
     ) -> tuple[Integers, NDArray[np.int32], NDArray[np.int32]]:

@@ -12,8 +12,8 @@ import numpy as np
 
 from mnemon.adapters.sql.checks import CHECKS
 from mnemon.adapters.sql.entries import passage_rows, term_rows
+from mnemon.adapters.sql.legible import fetched, illegible
 from mnemon.adapters.sql.rows import (
-    MEMORY_COLUMNS,
     external_digest,
     open_base_memory,
     open_external,
@@ -25,6 +25,7 @@ from mnemon.adapters.sql.sealing import Sealing
 from mnemon.adapters.sql.spaces import Space, VectorFacts
 from mnemon.adapters.sql.values import unpack_id
 from mnemon.domain.items import Trait
+from mnemon.domain.messages import Role
 from mnemon.errors import StoreDamaged
 from mnemon.ports.verifying import Checked, Finding, StoredText
 from mnemon.values import dataclass
@@ -47,13 +48,13 @@ _MESSAGES = " UNION ALL ".join(
     )
 )
 _MEMORIES = " UNION ALL ".join(
-    f"SELECT {MEMORY_COLUMNS}, {is_open} FROM {table} WHERE owner_id = ?1"
-    for table, is_open in (
-        ("versions", "0"),
-        ("memories", _IS_OPEN.format("valid_to")),
-    )
+    f"SELECT id, version, item, key, content, summary, tags, sources FROM {table}"
+    " WHERE owner_id = ?1"
+    for table in ("versions", "memories")
 )
-_SEALED = {"key": 6, "content": 7, "summary": 8, "tags": 9}
+_SEALED = {"key": 3, "content": 4, "summary": 5, "tags": 6}
+_SOURCES = 7
+_ROLES = frozenset(role.value for role in Role)
 _TOP = 127
 NOT_DERIVED = int(Trait.REVIEWED)
 """Traits that are not of the text, but were set by somebody."""
@@ -65,8 +66,9 @@ class Scan:
 
     Attributes:
         tags: Digest and item.
-        unknown: Items whose tags do not open.
+        unknown: Items whose tags can't be told.
         derived: Source and memory.
+        unsourced: Memories whose sources can't be told.
         keys: The digest of each memory's key, where that can be told.
         sealed: What does not open.
     """
@@ -74,6 +76,7 @@ class Scan:
     tags: set[tuple[bytes, int]] = field(default_factory=set)
     unknown: set[int] = field(default_factory=set)
     derived: set[tuple[bytes, bytes]] = field(default_factory=set)
+    unsourced: set[bytes] = field(default_factory=set)
     keys: dict[bytes, bytes | None] = field(default_factory=dict)
     sealed: list[Finding] = field(default_factory=list)
 
@@ -107,7 +110,9 @@ class Examined:
             for (id_,) in self._connection.rows(check.find, self._me)
         ]
         found += [*self._speakers(), *self._external_ids(), *self._messages(), *self._memories()]
-        return [*found, *self._events(), *self._base_memory()]
+        found += [*self._events(), *self._base_memory()]
+        sealed = {each.record_id for each in found if each.kind == "sealed"} - {None}
+        return [*found, *(each for each in self._illegible() if each.record_id not in sealed)]
 
     def texts(self) -> list[StoredText]:
         """See the port."""
@@ -140,7 +145,7 @@ class Examined:
             return None
         try:
             return self._sealing.open(sealed, record, field, version)
-        except (StoreDamaged, UnicodeDecodeError):
+        except StoreDamaged:
             return None
 
     def names(self) -> dict[int, str | None]:
@@ -151,15 +156,24 @@ class Examined:
         names = {n: self._opened(name, f"participant:{n}", "name", 1) for n, name in rows}
         return {n: names[n] for n, sealed in rows if sealed is None or names[n] is not None}
 
-    def _speakers(self) -> Iterator[Finding]:
-        rows = self._connection.rows(
-            "SELECT number, role, digest FROM participants WHERE owner_id = ?", self._me
-        )
+    def speakers(self) -> Iterator[tuple[int, bytes, bytes | None]]:
+        """Yield speakers' numbers, their digests, and what those should be.
+
+        That is None where the name does not open. Those whose role can't be read are left out.
+        """
         names = self.names()
-        for number, role, digest in rows:
+        rows = fetched(self._connection, "participants", "number, role, digest", self._owner)
+        for number, role, digest in (row for _, row in rows if row is not None):
             if number not in names:
+                yield number, digest, None
+            elif role in _ROLES:
+                yield number, digest, speaker_digest(self._sealing, names[number], role)
+
+    def _speakers(self) -> Iterator[Finding]:
+        for number, stored, digest in self.speakers():
+            if digest is None:
                 yield self._finding("sealed", None, f"the name of speaker {number} does not open")
-            elif digest != speaker_digest(self._sealing, names[number], role):
+            elif digest != stored:
                 yield self._finding("speaker", None, f"speaker {number} can't be found by name")
 
     def external_ids(self) -> Iterator[tuple[bytes, bytes | None, bytes | None]]:
@@ -174,7 +188,7 @@ class Examined:
         ):
             try:
                 name = open_external(self._sealing, packed, sealed)
-            except (StoreDamaged, UnicodeDecodeError):
+            except StoreDamaged:
                 name = None
             yield packed, digest, external_digest(self._sealing, name)
 
@@ -205,7 +219,7 @@ class Examined:
             if packed in scan.keys and stored != scan.keys[packed]:
                 yield self._finding("key", unpack_id(packed), "it can't be found by its key")
         yield from self._differing("tags", "tag, item", scan.tags, scan.unknown)
-        yield from self._differing("derived", "source_id, memory_id", scan.derived, set())
+        yield from self._differing("derived", "source_id, memory_id", scan.derived, scan.unsourced)
 
     def scan(self) -> Scan:
         """Read all versions of memories, and what the index must have of them."""
@@ -215,10 +229,10 @@ class Examined:
         )
         for row in self._connection.rows(_MEMORIES, self._me):
             opened = self._opened_fields(row, scan)
-            for tag in _tags(opened["tags"]):
+            for tag in _tags(opened["tags"], row[2], scan):
                 scan.tags.add((self._sealing.digest("tag", tag), row[2]))
             if newest.get(row[0]) == row[1]:
-                scan.derived |= {(source, row[0]) for source in source_ids(row[20])}
+                scan.derived |= _sources(row, scan)
                 key = opened["key"]
                 if (key is None) == (row[_SEALED["key"]] is None):
                     scan.keys[row[0]] = None if key is None else self._sealing.digest("key", key)
@@ -227,8 +241,8 @@ class Examined:
     def _opened_fields(self, row: Sequence[Any], scan: Scan) -> dict[str, str | None]:
         record, version, item = unpack_id(row[0]), row[1], row[2]
         try:
-            unpack_sources(self._sealing, row[20])
-        except (StoreDamaged, UnicodeDecodeError):
+            unpack_sources(self._sealing, row[_SOURCES])
+        except StoreDamaged:
             scan.sealed.append(self._finding("sealed", record, "its sources do not open"))
         opened = {f: self._opened(row[n], record, f, version) for f, n in _SEALED.items()}
         for name, place in _SEALED.items():
@@ -239,7 +253,7 @@ class Examined:
         return opened
 
     def _differing(
-        self, table: str, columns: str, expected: set[Any], unknown: set[int]
+        self, table: str, columns: str, expected: set[Any], unknown: set[Any]
     ) -> Iterator[Finding]:
         rows = self._connection.rows(f"SELECT {columns} FROM {table} WHERE owner_id = ?", self._me)
         stored = {row for row in rows if row[1] not in unknown}
@@ -267,9 +281,14 @@ class Examined:
             try:
                 open_base_memory(self._sealing, sealed, version)
                 unpack_sources(self._sealing, sources)
-            except (StoreDamaged, UnicodeDecodeError):
+            except StoreDamaged:
                 detail = f"version {version} of the base memory does not open"
                 yield self._finding("sealed", None, detail)
+
+    def _illegible(self) -> Iterator[Finding]:
+        for table, packed in illegible(self._connection, self._sealing, self._owner):
+            record = None if packed is None else unpack_id(packed)
+            yield self._finding("value", record, f"a row of {table} holds what can't be read")
 
     def _said(self) -> Iterator[StoredText]:
         names = self.names()
@@ -294,14 +313,20 @@ class Examined:
                 )
 
     def _remembered(self) -> Iterator[StoredText]:
-        for row in self._connection.rows(_MEMORIES, self._me):
-            record = unpack_id(row[0])
-            content = self._opened(row[7], record, "content", row[1])
-            key = self._opened(row[6], record, "key", row[1])
-            if content is not None and (key is None) == (row[6] is None):
-                yield StoredText(
-                    row[2], record, content, None, row[3], key, None, bool(row[25]), row[23]
-                )
+        columns = "id, version, item, kind, key, content, valid_from, "
+        rows = chain(
+            fetched(self._connection, "versions", columns + "0", self._owner),
+            fetched(
+                self._connection, "memories", columns + _IS_OPEN.format("valid_to"), self._owner
+            ),
+        )
+        for row in (row for _, row in rows if row is not None):
+            packed, version, item, kind, sealed_key, sealed, since, is_open = row
+            record = unpack_id(packed)
+            content = self._opened(sealed, record, "content", version)
+            key = self._opened(sealed_key, record, "key", version)
+            if content is not None and (key is None) == (sealed_key is None):
+                yield StoredText(item, record, content, None, kind, key, None, bool(is_open), since)
 
     def _item_differences(self, text: StoredText, entry: IndexEntry) -> Iterator[tuple[str, str]]:
         row = self._connection.row(
@@ -357,7 +382,7 @@ class Examined:
             return False
         try:
             vector = self._sealing.show([stored], dimension)[0]
-        except (StoreDamaged, ValueError):
+        except StoreDamaged:
             return False
         top = int(np.abs(vector.astype(np.int16)).max(initial=0))
         return top in (0, _TOP)  # as `policies.vectors.quantise` makes them
@@ -397,8 +422,17 @@ class Examined:
         return {item: (count, total) for item, (count, total) in found.items()}
 
 
-def _tags(text: str | None) -> list[str]:
+def _tags(text: str | None, item: int, scan: Scan) -> list[str]:
     try:
         return [] if text is None else msgspec.json.decode(text, type=list[str])
     except msgspec.DecodeError:
+        scan.unknown.add(item)
         return []
+
+
+def _sources(row: Row, scan: Scan) -> set[tuple[bytes, bytes]]:
+    try:
+        return {(source, row[0]) for source in source_ids(row[_SOURCES])}
+    except StoreDamaged:
+        scan.unsourced.add(row[0])
+        return set()

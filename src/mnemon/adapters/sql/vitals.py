@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mnemon.adapters.sql.damage import decoding
 from mnemon.domain.memories import State
 from mnemon.ports.upkeep import Vitals
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 _COLUMNS = 12
 
 
+@decoding
 def vitals_of(rows: Sequence[Sequence[Any]]) -> Vitals:
     """Return vitals of rows that have their columns, in order."""
     columns = list(zip(*rows, strict=True)) if rows else [()] * _COLUMNS

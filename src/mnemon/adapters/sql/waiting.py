@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mnemon.adapters.sql.connection import NO_LIMIT
+from mnemon.adapters.sql.damage import decoding
 from mnemon.adapters.sql.message_reads import OPEN_OF
 from mnemon.adapters.sql.reads import ALL_MEMORIES, Records
 from mnemon.adapters.sql.values import find_ids, instant_or_none, micros
@@ -115,6 +116,7 @@ class Waiting(Records):
             )
         )
 
+    @decoding
     def backlog(self) -> Backlog:
         """See the port."""
         stuck = self._connection.rows(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from mnemon.adapters.sql.damage import decoding
 from mnemon.adapters.sql.values import instant_or_none, micros
 from mnemon.domain.work import Progress
 from mnemon.ports.usage import Spent
@@ -32,6 +33,7 @@ def hour_of(at: datetime) -> int:
     return micros(at) // _HOUR
 
 
+@decoding
 def progress_of(row: Sequence[Any] | None) -> Progress:
     """Return the progress of a row: up to where, failures, when; None: of no such session."""
     if row is None:
@@ -40,6 +42,7 @@ def progress_of(row: Sequence[Any] | None) -> Progress:
     return Progress(to, failures, instant_or_none(at))
 
 
+@decoding
 def spent_of(rows: Iterable[Sequence[Any]]) -> dict[str, Spent]:
     """Return what was spent of rows: purpose, calls, tokens in, tokens out."""
     return {purpose: Spent(*counts) for purpose, *counts in rows}

@@ -48,7 +48,7 @@ _BACKUP_PAGES = 4_096
 
 _OWNER = f"SELECT {OWNER_COLUMNS} FROM owners WHERE name = ?"
 
-_DAMAGED = (apsw.CorruptError, apsw.NotADBError, apsw.SQLError)
+_DAMAGED = (apsw.CorruptError, apsw.NotADBError, apsw.SQLError, UnicodeDecodeError)
 _PROBLEMS = (
     (apsw.FullError, "the disk is full"),
     (apsw.CantOpenError, "the store cannot be opened"),
@@ -66,12 +66,16 @@ _abandoned: list[apsw.Connection] = []
 """What a forked child got from its parent: to close it there would take the parent's locks."""
 
 
-def translated(error: apsw.Error, path: Path, waited_s: float = 0.0) -> MnemonError:
+def translated(
+    error: apsw.Error | UnicodeDecodeError, path: Path, waited_s: float = 0.0
+) -> MnemonError:
     """Return what an error of SQLite means to a caller."""
     if isinstance(error, (apsw.BusyError, apsw.LockedError)):
         return StoreUnavailable(f"{path} is locked by another writer", waited_s)
     if isinstance(error, _DAMAGED):
-        return StoreDamaged(f"{path} is damaged, or not a store of Mnemon: {error}")
+        return StoreDamaged(
+            f"{path} is damaged, or not a store of Mnemon: {error}; run `mnemon verify`"
+        )
     if isinstance(error, apsw.ReadOnlyError):
         return StoreReadOnly(str(path), "the system does not let it be written")
     if isinstance(error, (apsw.IOError, apsw.CantOpenError)) and lacks_room(path):
@@ -167,14 +171,14 @@ class Connection:
         """Run a statement and return all it gives."""
         try:
             return self._raw.execute(statement, values).fetchall()
-        except apsw.Error as error:
+        except (apsw.Error, UnicodeDecodeError) as error:
             raise translated(error, self.path) from error
 
     def row(self, statement: str, values: Sequence[Any] = ()) -> Row | None:
         """Run a statement and return the first row it gives."""
         try:
             return self._raw.execute(statement, values).fetchone()
-        except apsw.Error as error:
+        except (apsw.Error, UnicodeDecodeError) as error:
             raise translated(error, self.path) from error
 
     def run(self, statement: str, values: Sequence[Any] = ()) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from mnemon.adapters.sql.damage import decoding
 from mnemon.adapters.sql.reembedding import refuse_other_vectors
 from mnemon.adapters.sql.spaces import VectorFacts
 from mnemon.adapters.sql.store import SqlStore
@@ -84,6 +85,7 @@ class SqliteStore(FileChecking, SqlStore):
         return value
 
     @property
+    @decoding
     def meta(self) -> StoreMeta:
         """See the port."""
         with self._connections.reading() as connection:

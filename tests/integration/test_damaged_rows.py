@@ -1,0 +1,157 @@
+"""What a row holds that can't be read is damage: named by `verify`, and told to who asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from databases import execute
+from mnemon import Message, Mnemon, OwnerMemory
+from mnemon.adapters.crypto.plain import PlainCipher
+from mnemon.domain.messages import Role
+from mnemon.errors import StoreDamaged
+from mnemon.testing.embedders import HashingEmbedder, WordCounter
+
+NO_TEXT = "CAST(x'cc616374697665' AS TEXT)"
+
+
+def opened(path: Path) -> Mnemon:
+    return Mnemon.open(path, embedder=HashingEmbedder(), tokens=WordCounter(), cipher=PlainCipher())
+
+
+@pytest.fixture
+def path(tmp_path: Path, database: str) -> Path:
+    assert database
+    path = tmp_path / "memory.db"
+    with opened(path) as memory:
+        for owner in ("alice", "bob"):
+            memory.log([Message("Eve", "I live in Oslo.")], owner=owner, session="s")
+            memory.remember("Lives in Oslo", owner=owner, tags=["home"])
+            changed = memory.remember("Works at NASA", owner=owner)
+            memory.update(changed.id, "Works at ESA", owner=owner)
+    return path
+
+
+Reading = Callable[[OwnerMemory, list[str]], object]
+
+READINGS: dict[str, Reading] = {
+    "list": lambda alice, _: alice.list(state="all"),
+    "history": lambda alice, ids: [alice.history(each) for each in ids],
+    "messages": lambda alice, _: alice.messages("s"),
+    "sessions": lambda alice, _: alice.sessions(),
+    "recall": lambda alice, _: alice.recall("Who lives in Oslo?", touch=False),
+    "remember": lambda alice, _: alice.remember("Drives a red car"),
+}
+
+UNREADABLE = {
+    "a state that there is not": ("UPDATE memories SET state = 'bctive'", "history"),
+    "an origin that there is not": ("UPDATE memories SET origin = 'qser'", "list"),
+    "a time out of range": ("UPDATE memories SET created_at = 4611686018427387904", "list"),
+    "tags that are no list": ("UPDATE memories SET tags = CAST('7' AS BLOB)", "list"),
+    "an action that there is not": ("UPDATE events SET action = 'dreamed'", "history"),
+    "an end out of range": ("UPDATE sessions SET last_at = 4611686018427387904", "sessions"),
+}
+NOT_TEXT = {
+    "a state": ("UPDATE memories SET state = @", "history"),
+    "a kind": ("UPDATE memories SET kind = @", "list"),
+    "the state of an old version": ("UPDATE versions SET state = @", "history"),
+    "an action": ("UPDATE events SET action = @", "history"),
+    "a session's name": ("UPDATE sessions SET name = @", "sessions"),
+}
+
+
+def check(path: Path, statement: str, reading: str) -> None:
+    """Damage rows of the first owner: who reads them is told, and so is who verifies the store."""
+    with opened(path) as memory:
+        ids, bobs = (
+            [each.id for each in memory.list(owner=owner).memories] for owner in ("alice", "bob")
+        )
+    assert execute(path, f"{statement} WHERE owner_id = 1")
+    with opened(path) as memory:
+        with pytest.raises(StoreDamaged, match=r"damaged.*run `mnemon verify`"):
+            READINGS[reading](memory.owner("alice"), ids)
+        READINGS[reading](memory.owner("bob"), bobs)
+        for repair in (False, True, False):
+            report = memory.verify(repair=repair)
+            found = {each for each in report.findings if each.kind == "value"}
+            assert found
+            assert {(each.owner_id, each.repaired) for each in found} == {("alice", False)}
+            if "memories" in statement or "versions" in statement:
+                assert {each.record_id for each in found} <= set(ids)
+            assert report.checked.owners == 2
+            assert report.checked.memories == 4
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_what_a_row_can_not_hold_is_named_to_who_reads_or_verifies_it(
+    path: Path, name: str
+) -> None:
+    check(path, *UNREADABLE[name])
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize("name", NOT_TEXT)
+def test_bytes_that_are_no_text_are_named_to_who_reads_or_verifies_them(
+    path: Path, name: str
+) -> None:
+    statement, reading = NOT_TEXT[name]
+    check(path, statement.replace("@", NO_TEXT), reading)
+
+
+@pytest.mark.sqlite
+def test_a_profile_that_is_no_text_is_named_and_the_next_owner_is_looked_at(path: Path) -> None:
+    damage = f"UPDATE owners SET profile = {NO_TEXT} WHERE owner_id = 1"  # noqa: S608 - from above
+    assert execute(path, damage)
+    with opened(path) as memory:
+        for repair in (False, True):
+            report = memory.verify(repair=repair)
+            assert {(each.kind, each.owner_id) for each in report.findings} == {("file", "alice")}
+            assert report.checked.owners == 2
+
+
+@pytest.mark.sqlite
+def test_a_fact_of_the_store_that_is_lost_is_damage(path: Path) -> None:
+    assert execute(path, "UPDATE meta SET name = 'bnalyser' WHERE name = 'analyser'")
+    with pytest.raises(StoreDamaged, match="damaged"), opened(path) as memory:
+        memory.list(owner="alice")
+
+
+@pytest.mark.parametrize("reading", ["recall", "remember"])
+def test_an_item_whose_role_there_is_not_is_named_and_repaired(path: Path, reading: str) -> None:
+    assert execute(path, "UPDATE items SET role = 'qser' WHERE owner_id = 1 AND kind IS NULL")
+    with opened(path) as memory:
+        with pytest.raises(StoreDamaged, match="run `mnemon verify`"):
+            READINGS[reading](memory.owner("alice"), [])
+        assert {each.kind for each in memory.verify().findings} == {"item"}
+        assert memory.verify(repair=True).is_clean
+        READINGS[reading](memory.owner("alice"), [])
+
+
+def test_an_item_whose_record_is_not_there_is_named_and_repaired(path: Path) -> None:
+    assert execute(
+        path,
+        "UPDATE items SET record_id = zeroblob(16) WHERE owner_id = 1 AND valid_to IS NULL",
+    )
+    with opened(path) as memory:
+        with pytest.raises(StoreDamaged, match="run `mnemon verify`"):
+            READINGS["recall"](memory.owner("alice"), [])
+        assert {each.kind for each in memory.verify().findings} >= {"item"}
+        assert memory.verify(repair=True).is_clean
+        assert len(memory.recall("Who lives in Oslo?", owner="alice").memories) > 1
+
+
+@pytest.mark.parametrize("role", ["'qser'", pytest.param(NO_TEXT, marks=pytest.mark.sqlite)])
+def test_a_role_that_there_is_not_is_named_and_repaired(path: Path, role: str) -> None:
+    damage = f"UPDATE participants SET role = {role} WHERE owner_id = 1"  # noqa: S608 - from above
+    assert execute(path, damage)
+    with opened(path) as memory:
+        for reading in ("messages", "recall"):
+            with pytest.raises(StoreDamaged, match="run `mnemon verify`"):
+                READINGS[reading](memory.owner("alice"), [])
+        assert {each.kind for each in memory.verify().findings} == {"value"}
+        assert memory.verify(repair=True).is_clean
+        (said,) = memory.messages("s", owner="alice")
+        assert (said.speaker, said.role) == ("Eve", Role.PARTICIPANT)
+        assert READINGS["recall"](memory.owner("alice"), [])
