@@ -22,7 +22,7 @@ from mnemon.adapters.crypto.xchacha import KeyRingCiphers
 from mnemon.domain.memories import Memory, Source
 from mnemon.domain.messages import Role
 from mnemon.domain.work import Mark, Progress, Work
-from mnemon.errors import InvalidInput, MnemonError
+from mnemon.errors import InvalidInput, MnemonError, StoreDamaged
 from mnemon.ports.usage import Spent
 from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
@@ -473,6 +473,21 @@ def test_what_does_not_open_is_found_and_left_and_nothing_else_is_blamed(
             assert all(each.record_id for each in found)
         assert memory.verify(repair=True).findings == found
         assert memory.verify().findings == found
+
+
+@pytest.mark.sqlite
+def test_a_damaged_vector_of_what_was_indexed_anew_since_is_found_and_repaired(path: Path) -> None:
+    plant(
+        path,
+        "UPDATE passages SET vector = substr(vector, 3) WHERE owner_id = 1 AND item IN"
+        " (SELECT item FROM items WHERE owner_id = 1 AND kind IS NULL AND valid_from = valid_to)",
+    )
+    with again(path) as memory:
+        with pytest.raises(StoreDamaged):
+            memory.recall("where do I live?", owner="alice", touch=False)
+        assert {each.kind for each in memory.verify().findings} == {"vector"}
+        assert memory.verify(repair=True).is_clean
+        assert memory.recall("where do I live?", owner="alice", touch=False).memories
 
 
 def test_one_message_that_does_not_open_is_named_and_the_next_is_not_blamed(

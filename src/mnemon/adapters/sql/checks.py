@@ -41,10 +41,11 @@ def _no_record(column: str) -> str:
     return f"{_no('memories', f'y.id = x.{column}')} AND {_no('messages', f'y.id = x.{column}')}"
 
 
-_NO_VERSION = " AND ".join(
+NO_VERSION = " AND ".join(
     _no(table, "y.id = x.record_id AND y.item = x.item")
     for table in ("memories", "versions", "messages", "message_versions")
 )
+"""Of an item `x`: it is of no version of a record."""
 _REPLACED = (
     "NOT (x.kind IS NULL AND x.valid_from = x.valid_to AND EXISTS (SELECT 1 FROM messages AS y"
     " WHERE y.owner_id = x.owner_id AND y.id = x.record_id))"
@@ -52,7 +53,7 @@ _REPLACED = (
 """A message that is indexed anew leaves its former item, valid at no instant."""
 
 _ORPHANS = (
-    _orphans("items", f"{_NO_VERSION} AND {_REPLACED}", "an item of no version", "x.record_id"),
+    _orphans("items", f"{NO_VERSION} AND {_REPLACED}", "an item of no version", "x.record_id"),
     _orphans("passages", _no("items", "y.item = x.item"), "a passage of no item"),
     _orphans(
         "terms",

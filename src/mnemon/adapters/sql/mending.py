@@ -62,6 +62,7 @@ class _Mender:
         examined: Examined,
     ) -> None:
         self._index(entries, texts)
+        self._left_vectors(examined)
         for check in CHECKS:
             if check.mend:
                 self._connection.run(check.mend, (self._owner.number,))
@@ -100,6 +101,14 @@ class _Mender:
                 [(*row, self._connection.vector(vector)) for *row, vector in passages],
             )
             self._connection.run_many(INSERT_TERM, term_rows(self._sealing, number, item, entry))
+
+    def _left_vectors(self, examined: Examined) -> None:
+        """Remove damaged vectors of what is valid at no time: nothing is found by them."""
+        self._connection.run_many(
+            "UPDATE passages SET vector = NULL, vector2 = NULL"
+            " WHERE owner_id = ? AND item = ? AND part = ?",
+            [(self._owner.number, item, part) for _, item, part in [*examined.left_vectors()]],
+        )
 
     def _speakers(self, examined: Examined) -> None:
         for number, role in self._lost_roles(examined.names()):

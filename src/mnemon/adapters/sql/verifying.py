@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from mnemon.adapters.sql.checks import CHECKS
+from mnemon.adapters.sql.checks import CHECKS, NO_VERSION
 from mnemon.adapters.sql.entries import passage_rows, term_rows
 from mnemon.adapters.sql.legible import fetched, illegible
 from mnemon.adapters.sql.rows import (
@@ -55,6 +55,12 @@ _MEMORIES = " UNION ALL ".join(
 _SEALED = {"key": 3, "content": 4, "summary": 5, "tags": 6}
 _SOURCES = 7
 _ROLES = frozenset(role.value for role in Role)
+_LEFT = (
+    "SELECT x.record_id, x.item, p.part, p.{used}, p.{other} FROM items AS x CROSS JOIN passages"
+    " AS p ON p.owner_id = x.owner_id AND p.item = x.item"
+    f" WHERE x.owner_id = ?1 AND x.valid_from = x.valid_to AND {NO_VERSION}"
+)
+"""Passages of messages that were indexed anew since: no text is compared with them."""
 _TOP = 127
 NOT_DERIVED = int(Trait.REVIEWED)
 """Traits that are not of the text, but were set by somebody."""
@@ -111,6 +117,10 @@ class Examined:
         ]
         found += [*self._speakers(), *self._external_ids(), *self._messages(), *self._memories()]
         found += [*self._events(), *self._base_memory()]
+        found += [
+            self._finding("vector", unpack_id(packed), "a vector of an earlier index is damaged")
+            for packed, _, _ in self.left_vectors()
+        ]
         sealed = {each.record_id for each in found if each.kind == "sealed"} - {None}
         return [*found, *(each for each in self._illegible() if each.record_id not in sealed)]
 
@@ -376,6 +386,15 @@ class Examined:
             return True
         following = self._facts.following
         return self._is_vector(unused, following.dimension if following else None)
+
+    def left_vectors(self) -> Iterator[tuple[bytes, int, int]]:
+        """Yield record, item and part of damaged vectors that no text is compared with."""
+        space = Space(self._facts.space)
+        statement = _LEFT.format(used=space.column, other=space.other)
+        for packed, item, part, used, other in self._connection.rows(statement, self._me):
+            is_whole = used is None or self._is_vector(used, self._dimension)
+            if not (is_whole and self._may_have(other)):
+                yield packed, item, part
 
     def _is_vector(self, stored: bytes | None, dimension: int | None) -> bool:
         if stored is None or dimension is None:
