@@ -23,6 +23,7 @@ from mnemon.domain.memories import Memory, Source
 from mnemon.domain.messages import Role
 from mnemon.domain.work import Mark, Progress, Work
 from mnemon.errors import InvalidInput, MnemonError, StoreDamaged
+from mnemon.ports.idempotency import Reply
 from mnemon.ports.usage import Spent
 from mnemon.testing.clock import SettableClock
 from mnemon.testing.embedders import HashingEmbedder, WordCounter
@@ -488,6 +489,23 @@ def test_a_damaged_vector_of_what_was_indexed_anew_since_is_found_and_repaired(p
         assert {each.kind for each in memory.verify().findings} == {"vector"}
         assert memory.verify(repair=True).is_clean
         assert memory.recall("where do I live?", owner="alice", touch=False).memories
+
+
+def test_a_kept_reply_that_does_not_open_is_found(tmp_path: Path) -> None:
+    path, now = tmp_path / "encrypted" / "memory.db", datetime(2026, 1, 1, tzinfo=UTC)
+    with again(path) as memory:
+        memory.remember("Lives in Oslo", owner="alice")
+        replies = memory._parts.store.idempotency
+        for key in ("done", "being done"):
+            assert replies.begin("alice", key, b"asked", now=now) is None
+        replies.finish("alice", "done", Reply(200, b"told"))
+        assert memory.verify().findings == ()
+    damaged = "CAST(substr(response, 1, length(response) - 3) || x'000000' AS BLOB)"
+    plant(path, f"UPDATE idempotency SET response = {damaged}")  # noqa: S608 - from above
+    for repair in (False, True, False):
+        with again(path) as memory:
+            (found,) = memory.verify(repair=repair).findings
+            assert (found.kind, found.owner_id, found.repaired) == ("sealed", "alice", False)
 
 
 def test_one_message_that_does_not_open_is_named_and_the_next_is_not_blamed(

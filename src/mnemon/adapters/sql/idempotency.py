@@ -15,7 +15,8 @@ from mnemon.ports.idempotency import BeingDone, Reply
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from mnemon.adapters.sql.connection import Connections, Row
+    from mnemon.adapters.sql.connection import Connection, Connections, Row
+    from mnemon.adapters.sql.sealing import Sealing
     from mnemon.ports.cipher import Cipher
 
 DONE_WITHIN: Final = timedelta(minutes=1)
@@ -100,6 +101,23 @@ class SqlIdempotency:
         cipher = self._cipher.of(owner_id, version)
         plain = cipher.open(stored[_NUMBER_BYTES:], _place(owner_id, digest))
         return Reply(int.from_bytes(plain[:_NUMBER_BYTES], "big"), plain[_NUMBER_BYTES:])
+
+
+def shut_replies(connection: Connection, sealing: Sealing, key_version: int) -> int:
+    """Return how many replies that are kept for an owner do not open.
+
+    What is sealed with a later key than the owner's rows is left out: it is forgotten when those
+    are sealed with that.
+    """
+    rows = connection.rows(
+        "SELECT key_digest, response FROM idempotency WHERE scope = ? AND length(response) > 0",
+        (sealing.owner_id,),
+    )
+    return sum(
+        int.from_bytes(stored[:_NUMBER_BYTES], "big") <= key_version
+        and not sealing.opens(stored[_NUMBER_BYTES:], _place(sealing.owner_id, bytes(digest)))
+        for digest, stored in rows
+    )
 
 
 def _place(owner_id: str, digest: bytes) -> Place:

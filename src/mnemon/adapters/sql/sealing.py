@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mnemon.adapters.sql.damage import decoding
+from mnemon.errors import StoreDamaged
 from mnemon.ports.cipher import Place
 
 if TYPE_CHECKING:
@@ -33,6 +34,14 @@ class Sealing:
     def open(self, sealed: bytes, record: str, field: str, version: int = 1) -> str:
         """Return the text that was sealed there."""
         return self._cipher.open(sealed, Place(self.owner_id, record, field, version)).decode()
+
+    def opens(self, sealed: bytes, place: Place) -> bool:
+        """Return whether what was sealed there opens."""
+        try:
+            self._cipher.open(sealed, place)
+        except StoreDamaged:
+            return False
+        return True
 
     def digest(self, purpose: str, text: str) -> bytes:
         """Return 16 bytes by which the text can be found again."""

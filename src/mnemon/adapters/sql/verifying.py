@@ -12,6 +12,7 @@ import numpy as np
 
 from mnemon.adapters.sql.checks import CHECKS, NO_VERSION
 from mnemon.adapters.sql.entries import passage_rows, term_rows
+from mnemon.adapters.sql.idempotency import shut_replies
 from mnemon.adapters.sql.legible import fetched, illegible
 from mnemon.adapters.sql.rows import (
     external_digest,
@@ -95,6 +96,7 @@ class Examined:
         self._connection = connection
         self._sealing = sealing
         self._owner = owner.number
+        self._key_version = owner.key_version
         self._facts = VectorFacts.of(connection)
         self._dimension = self._facts.model.dimension if self._facts.model else None
         self._embeds = self._dimension is not None
@@ -116,7 +118,7 @@ class Examined:
             for (id_,) in self._connection.rows(check.find, self._me)
         ]
         found += [*self._speakers(), *self._external_ids(), *self._messages(), *self._memories()]
-        found += [*self._events(), *self._base_memory()]
+        found += [*self._events(), *self._base_memory(), *self._replies()]
         found += [
             self._finding("vector", unpack_id(packed), "a vector of an earlier index is damaged")
             for packed, _, _ in self.left_vectors()
@@ -294,6 +296,10 @@ class Examined:
             except StoreDamaged:
                 detail = f"version {version} of the base memory does not open"
                 yield self._finding("sealed", None, detail)
+
+    def _replies(self) -> Iterator[Finding]:
+        for _ in range(shut_replies(self._connection, self._sealing, self._key_version)):
+            yield self._finding("sealed", None, "a reply that is kept does not open")
 
     def _illegible(self) -> Iterator[Finding]:
         for table, packed in illegible(self._connection, self._sealing, self._owner):
