@@ -91,6 +91,17 @@ def test_what_a_row_can_not_hold_is_named_to_who_reads_or_verifies_it(
     check(path, *UNREADABLE[name])
 
 
+def test_of_a_state_that_there_is_not_nothing_is_derived(path: Path) -> None:
+    assert execute(path, "UPDATE memories SET state = 'bctive' WHERE owner_id = 1")
+    with opened(path) as memory:
+        before = memory.verify().findings
+        assert {each.kind for each in before} == {"value"}
+        assert memory.verify(repair=True).findings == before
+    assert execute(path, "UPDATE memories SET state = 'active' WHERE owner_id = 1")
+    with opened(path) as memory:
+        assert memory.verify().findings == ()
+
+
 @pytest.mark.sqlite
 @pytest.mark.parametrize("name", NOT_TEXT)
 def test_bytes_that_are_no_text_are_named_to_who_reads_or_verifies_them(

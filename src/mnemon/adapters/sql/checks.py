@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from mnemon.adapters.sql.work import PARKED, WAITS
+from mnemon.domain.memories import State
 from mnemon.domain.messages import Role
 from mnemon.domain.work import Mark, Work
 
@@ -94,6 +95,9 @@ _ORPHANS = (
     ),
 )
 
+_ENDED = ", ".join(f"'{state.value}'" for state in State if state is not State.ACTIVE)
+"""A state that there is not may have been any: nothing follows from it."""
+
 _VERSIONS = (
     Check(
         "versions",
@@ -105,9 +109,9 @@ _VERSIONS = (
     Check(
         "versions",
         "a memory that is not active, whose version has not ended",
-        "SELECT id FROM memories WHERE owner_id = ?1 AND state <> 'active' AND valid_to IS NULL",
+        f"SELECT id FROM memories WHERE owner_id = ?1 AND state IN ({_ENDED}) AND valid_to IS NULL",
         "UPDATE memories SET valid_to = max(updated_at, valid_from)"
-        " WHERE owner_id = ?1 AND state <> 'active' AND valid_to IS NULL",
+        f" WHERE owner_id = ?1 AND state IN ({_ENDED}) AND valid_to IS NULL",
     ),
     Check(
         "versions",
