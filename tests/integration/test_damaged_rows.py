@@ -91,6 +91,13 @@ def test_what_a_row_can_not_hold_is_named_to_who_reads_or_verifies_it(
     check(path, *UNREADABLE[name])
 
 
+def test_a_memory_that_claims_the_item_of_a_message_is_named_and_left(path: Path) -> None:
+    assert execute(path, "UPDATE memories SET item = 1 WHERE owner_id = 1 AND item = 2")
+    with opened(path) as memory:
+        assert {each.kind for each in memory.verify().findings} >= {"item"}
+        assert not memory.verify(repair=True).is_clean
+
+
 def test_of_a_state_that_there_is_not_nothing_is_derived(path: Path) -> None:
     assert execute(path, "UPDATE memories SET state = 'bctive' WHERE owner_id = 1")
     with opened(path) as memory:

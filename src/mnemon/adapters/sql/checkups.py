@@ -5,7 +5,9 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from mnemon.adapters.sql.connection import ConstraintBroken
 from mnemon.adapters.sql.sealing import Sealing
+from mnemon.errors import StoreDamaged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -43,5 +45,8 @@ class Checkups:
         with self._connections.writing(owner_id) as connection:
             owner = connection.owner(owner_id, lock=True)
             sealing = Sealing(self._cipher.of(owner_id, owner.key_version), owner_id)
-            mend(connection, sealing, owner, self._expected, entries, seen)
+            try:
+                mend(connection, sealing, owner, self._expected, entries, seen)
+            except ConstraintBroken as error:
+                raise StoreDamaged("two rows claim the same place: neither is repaired") from error
             connection.run("COMMIT")
