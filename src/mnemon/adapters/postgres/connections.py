@@ -122,7 +122,7 @@ class Connection:
             return self._commit()
         try:
             return self._execute(statement, values).rowcount
-        except errors.UniqueViolation as error:
+        except errors.IntegrityError as error:
             raise ConstraintBroken from error
         except psycopg.Error as error:
             raise translated(error, self._place) from error
