@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from platformdirs import user_config_path, user_data_path
 
 from mnemon.config import Loaded, Settings, load
 from mnemon.config.book import ProfileBook
 from mnemon.config.fields import parsed
-from mnemon.config.loading import ALL, BUILT_IN
+from mnemon.config.loading import ALL, BUILT_IN, default_store, user_folder
 from mnemon.config.profiles import profiles
 from mnemon.config.reference import in_force, masked
 from mnemon.config.settings import Embedding
@@ -94,6 +95,23 @@ def test_the_default_store_is_in_the_users_data_folder(tmp_path: Path) -> None:
     store = Path(load().settings.store)
     assert store.parts[-2:] == ("mnemon", "memory.db")
     assert store.is_relative_to(tmp_path / "home")
+
+
+@pytest.mark.parametrize(
+    "home", ["/home/ada", "/", "/home/ada/", "//srv/ada", "relative", "", None]
+)
+@pytest.mark.parametrize("moved", [None, "", "/elsewhere", "elsewhere", "~/elsewhere"])
+def test_the_users_folders_are_where_the_library_has_them(
+    monkeypatch: pytest.MonkeyPatch, home: str | None, moved: str | None
+) -> None:
+    variables = {"HOME": home, "XDG_CONFIG_HOME": moved, "XDG_DATA_HOME": moved}
+    for name, value in variables.items():
+        if value is None:
+            monkeypatch.delenv(name, raising=False)
+        else:
+            monkeypatch.setenv(name, value)
+    assert user_folder() == user_config_path("mnemon", appauthor=False)
+    assert default_store() == user_data_path("mnemon", appauthor=False) / "memory.db"
 
 
 def test_the_default_key_is_in_the_users_configuration_folder(tmp_path: Path) -> None:

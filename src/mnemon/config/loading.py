@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import sys
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -138,6 +140,8 @@ def find_file() -> Path | None:
 
 def user_folder() -> Path:
     """Return the user's folder for configuration and keys."""
+    if _is_plain("XDG_CONFIG_HOME"):
+        return Path(os.environ["HOME"], ".config", "mnemon")
     from platformdirs import user_config_path
 
     return user_config_path("mnemon", appauthor=False)
@@ -145,9 +149,21 @@ def user_folder() -> Path:
 
 def default_store() -> Path:
     """Return the store's path where nothing names another."""
+    if _is_plain("XDG_DATA_HOME"):
+        return Path(os.environ["HOME"], ".local", "share", "mnemon", "memory.db")
     from platformdirs import user_data_path
 
     return user_data_path("mnemon", appauthor=False) / "memory.db"
+
+
+def _is_plain(variable: str) -> bool:
+    """Tell whether a folder is where it is on Linux if no variable has it elsewhere.
+
+    Then the library that knows all cases need not be loaded: see docs/decisions/0052.
+    """
+    is_moved = os.environ.get(variable) or os.environ.get("ANDROID_DATA")
+    has_home = os.environ.get("HOME", "").startswith("/")
+    return sys.platform == "linux" and has_home and not is_moved
 
 
 def _from_file(file: Path) -> tuple[dict[str, _Found], dict[str, dict[str, _Found]]]:
