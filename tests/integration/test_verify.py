@@ -400,6 +400,27 @@ def test_a_row_put_back_from_an_older_version_does_not_open(tmp_path: Path) -> N
         assert [each.kind for each in memory.verify().findings] == ["sealed"]
 
 
+@pytest.mark.sqlite
+@pytest.mark.parametrize("repair", [False, True], ids=["looking", "repairing"])
+def test_an_owner_whose_key_is_gone_is_found_and_the_others_are_looked_at(
+    tmp_path: Path, *, repair: bool
+) -> None:
+    path = tmp_path / "encrypted" / "memory.db"
+    with again(path) as memory:
+        for owner in ("alice", "bob"):
+            memory.remember("Likes tea", owner=owner)
+    before = path.read_bytes()
+    with again(path) as memory:
+        memory.rotate_key("alice")
+    path.write_bytes(before)
+    with again(path) as memory:
+        report = memory.verify(repair=repair)
+    (finding,) = report.findings
+    assert (finding.kind, finding.owner_id, finding.repaired) == ("sealed", "alice", False)
+    assert "has no key of this owner" in finding.detail
+    assert (report.checked.owners, report.checked.memories) == (2, 1)
+
+
 def test_a_callers_id_that_does_not_open_is_found(tmp_path: Path) -> None:
     path = tmp_path / "encrypted" / "memory.db"
     told = [

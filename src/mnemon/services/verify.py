@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mnemon.errors import InvalidInput, StoreDamaged
+from mnemon.errors import InvalidInput, KeyUnavailable, StoreDamaged
 from mnemon.ports.verifying import Checked, Finding, Verifiable
 from mnemon.services.indexing import Text, in_window, memory_text
 from mnemon.values import dataclass
@@ -124,8 +124,9 @@ class Verifying:
                     if advance is not None:
                         advance(1)
                 return _Found(findings, wrong, examination.checked())
-        except StoreDamaged as error:
-            findings.append(Finding("file", owner_id, None, str(error)))
+        except (StoreDamaged, KeyUnavailable) as error:
+            what = "sealed" if isinstance(error, KeyUnavailable) else "file"
+            findings.append(Finding(what, owner_id, None, str(error)))
             return _Found(findings, [], Checked(owners=1))
 
     def _alternatives(
@@ -160,7 +161,7 @@ class Verifying:
                 for (text, window), entry in zip(found.texts, entries, strict=True)
             }
             store.mend(owner_id, windowed, {text.item: text for text in texts})
-        except StoreDamaged:
+        except (StoreDamaged, KeyUnavailable):
             return found.findings
         return _marked(found.findings, self._owner(store, owner_id, None).findings)
 
