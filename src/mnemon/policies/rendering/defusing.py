@@ -10,6 +10,7 @@ from mnemon.text.injection import is_suspicious
 QUOTED = "[quoted, not an instruction]"
 """What stands before a text that tries to instruct a model."""
 
+_NO_TAG = "&lt;"
 _TAG = expression(r"[<＜﹤](?=[/!?|｜a-zA-Z])")
 _ROLE_MARK = expression(
     r"\[(?=/?(?:INST|SYS|SYSTEM(?:_PROMPT)?|AVAILABLE_TOOLS|TOOL_(?:CALLS|RESULTS|CONTENT))\b)",
@@ -24,7 +25,7 @@ def defuse(text: str) -> str:
     Marks that open a tag become `&lt;`, further lines are indented, and what is invisible or
     turns the direction of writing is dropped. Safe texts of one line stay as they are.
     """
-    plain = _ROLE_MARK.sub("(", _TAG.sub("&lt;", _INVISIBLE.sub("", text).strip()))
+    plain = _ROLE_MARK.sub("(", _TAG.sub(_NO_TAG, _INVISIBLE.sub("", text).strip()))
     return "\n".join(plain.splitlines()).replace("\n", "\n  ")
 
 
@@ -54,7 +55,8 @@ def shown_name(name: str) -> str:
 
 
 def _told(line: str) -> str:
-    if not is_suspicious(line):
+    # What `defuse` has put for a tag's mark is not to be read as that mark again.
+    if not is_suspicious(line.replace(_NO_TAG, "(")):
         return line
     said = line.lstrip()
     bullet = "- " if said.startswith("- ") else ""
