@@ -23,6 +23,11 @@ _JOINT = expression(
 )
 
 
+_LONGEST_WORD = 31
+_JOINT_BEHIND = expression(r"[^\W_]{1,30}[-_+\u2010-\u2015]")
+_JOINT_BEFORE = expression(r"[-_+\u2010-\u2015][^\W_]{1,30}$")
+
+
 def decoded(text: str) -> str:
     """Return a text with what its HTML entities and percent signs stand for. Linear."""
     if "&" in text:
@@ -43,7 +48,7 @@ def _unescaped(entity: str) -> str:
 
 
 def unmarked(text: str) -> str:
-    """Return a folded text without emphasis, and with spaces where words are joined.
+    """Return a folded text without emphasis, and with spaces where three words or more are joined.
 
     Emphasis is that of Markdown and of HTML; words are joined by hyphens, underscores and plus
     signs, but not in addresses and paths. Linear.
@@ -51,4 +56,14 @@ def unmarked(text: str) -> str:
     if not _MARK.search(text):
         return text
     text = _FIELD.sub(r"\1\2", _EMPHASIS.sub("", _INLINE_TAG.sub("", text)))
-    return _JOINT.sub(lambda joint: joint[0] if joint["path"] else " ", text).replace("_", "")
+    return _JOINT.sub(_parted, text).replace("_", "")
+
+
+def _parted(joint: re.Match[str]) -> str:
+    """Return a space for what joins three words or more: two are a word, as "prompt-based"."""
+    text, start = joint.string, joint.start()
+    is_one_of_many = (
+        _JOINT_BEHIND.match(text, joint.end()) is not None
+        or _JOINT_BEFORE.search(text[max(0, start - _LONGEST_WORD) : start]) is not None
+    )
+    return " " if is_one_of_many and not joint["path"] else joint[0]

@@ -44,6 +44,7 @@ def test_an_order_counts_under_its_formatting(text: str) -> None:
         "It is in tests/ignore-all-previous-instructions/case.txt.",
         "additional_instructions: Optional[str]",
         "- new_instructions: a list",
+        "- Friday: share your prompt-based writing with a peer.",
         'The line **"ignore all previous instructions"** is an *old* trick.',
         "def ignore_all_previous_instructions():",
         "A state-of-the-art, well-known editor at 5%20 & more; R&D is 3*4*5.",
