@@ -12,15 +12,15 @@ BIN   := $(VENV)/bin
 BUILD := build
 PIP   := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-# What mnemon-minilm is built from; a change here, and nothing else, rebuilds it.
-MINILM         := packages/mnemon-minilm
+# What memolith-minilm is built from; a change here, and nothing else, rebuilds it.
+MINILM         := packages/memolith-minilm
 MINILM_SOURCES := $(shell find $(MINILM) -type f \( -name '*.py' -o -name '*.toml' -o -name '*.json' -o -name '*.md' \) -not -path '*/build/*' -not -path '*/.*')
 
-# Each process that a test starts would compile Mnemon anew.
+# Each process that a test starts would compile Memolith anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 # One line for each step, on stderr, so that a program's own output stays clean.
-say = @echo "mnemon: $(1)" >&2
+say = @echo "memolith: $(1)" >&2
 
 .DEFAULT_GOAL := help
 .PHONY: help dev demo test cover soak check fix doors injection wheel lock clean distclean
@@ -28,10 +28,10 @@ say = @echo "mnemon: $(1)" >&2
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
-dev: $(VENV)/.ready ## set up .venv with Mnemon, editable, and the development tools
+dev: $(VENV)/.ready ## set up .venv with Memolith, editable, and the development tools
 
 demo: $(VENV)/.ready ## replay a conversation, ask about it, show what is remembered
-	@$(BIN)/mnemon demo $(ARGS)
+	@$(BIN)/memolith demo $(ARGS)
 
 # Tests run against the wheel, unpacked apart, which goes before the editable install: a file
 # missing from the wheel fails here, and .venv stays as developers use it.
@@ -43,7 +43,7 @@ test: $(VENV)/.ready wheel ## run the tests against the built wheel
 cover: $(VENV)/.ready wheel ## run the tests and require 95 % of the core's branches
 	$(call say,testing the wheel and measuring branches)
 	@PYTHONPATH="$(CURDIR)/$(BUILD)/wheel" $(BIN)/python -m pytest --cov-branch --cov-fail-under=95 \
-	    --cov=mnemon.domain --cov=mnemon.text --cov=mnemon.policies --cov=mnemon.services $(ARGS)
+	    --cov=memolith.domain --cov=memolith.text --cov=memolith.policies --cov=memolith.services $(ARGS)
 
 soak: $(VENV)/.ready wheel ## run the long tests: many trials, large stores
 	$(call say,running the long tests on the wheel)
@@ -71,7 +71,7 @@ fix: $(VENV)/.ready ## apply what ruff can fix and format
 	@$(BIN)/ruff check --quiet --fix || true
 	@$(BIN)/ruff format --quiet
 
-doors: $(VENV)/.ready ## write src/mnemon/doors.py, after a change of OwnerMemory
+doors: $(VENV)/.ready ## write src/memolith/doors.py, after a change of OwnerMemory
 	@$(BIN)/python tools/doors.py
 
 injection: $(VENV)/.ready ## bring in every hostile text, print what broke a rule
@@ -83,18 +83,18 @@ bench-%: $(VENV)/.ready ## run benchmarks/NAME.py, e.g. make bench-speed ARGS="-
 
 wheel: $(VENV)/.tools ## build the wheel and unpack it under build/wheel
 	$(call say,building the wheel)
-	@rm -rf $(BUILD)/wheel $(BUILD)/dist/mnemon-[0-9]*.whl
+	@rm -rf $(BUILD)/wheel $(BUILD)/dist/memolith-[0-9]*.whl
 	@$(PIP) wheel --no-deps --no-build-isolation --wheel-dir $(BUILD)/dist .
-	@$(PIP) install --no-deps --no-compile --target $(BUILD)/wheel $(BUILD)/dist/mnemon-[0-9]*.whl
+	@$(PIP) install --no-deps --no-compile --target $(BUILD)/wheel $(BUILD)/dist/memolith-[0-9]*.whl
 
 lock: $(BUILD)/dist/.minilm ## resolve the newest versions anew into requirements/dev.lock
 	$(call say,resolving versions in an environment of its own)
 	@rm -rf $(BUILD)/lock
 	@$(PYTHON) -m venv $(BUILD)/lock
 	@$(BUILD)/lock/bin/python -m pip install --quiet --upgrade pip
-	@$(BUILD)/lock/bin/python -m pip install --quiet --group dev $(BUILD)/dist/mnemon_minilm-*.whl .
+	@$(BUILD)/lock/bin/python -m pip install --quiet --group dev $(BUILD)/dist/memolith_minilm-*.whl .
 	@{ echo "# Exact versions for development and CI. Written by \`make lock\`; do not edit."; \
-	   $(BUILD)/lock/bin/python -m pip freeze --exclude mnemon --exclude mnemon-minilm; \
+	   $(BUILD)/lock/bin/python -m pip freeze --exclude memolith --exclude memolith-minilm; \
 	 } > requirements/dev.lock
 	@rm -rf $(BUILD)/lock
 
@@ -108,7 +108,7 @@ distclean: clean ## remove .venv too
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
-	  echo "Mnemon needs Python 3.11 or later, and '$(PYTHON)' is not that." >&2; \
+	  echo "Memolith needs Python 3.11 or later, and '$(PYTHON)' is not that." >&2; \
 	  echo "Name another one: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11" >&2; exit 1; }
 	$(call say,creating $(VENV))
 	@$(PYTHON) -m venv $(VENV) || { \
@@ -124,15 +124,15 @@ $(VENV)/.tools: $(VENV)/.created requirements/dev.lock
 $(BUILD)/dist/.minilm: $(VENV)/.created $(MINILM_SOURCES)
 	$(call say,building the local embedding model (fetched once and checked by its checksum))
 	@mkdir -p $(BUILD)/dist
-	@rm -f $(BUILD)/dist/mnemon_minilm-*.whl
+	@rm -f $(BUILD)/dist/memolith_minilm-*.whl
 	@$(PIP) wheel --no-deps --wheel-dir $(BUILD)/dist ./$(MINILM)
 	@touch $@
 
 $(VENV)/.minilm: $(VENV)/.tools $(BUILD)/dist/.minilm
-	@$(PIP) install --no-deps --force-reinstall $(BUILD)/dist/mnemon_minilm-*.whl
+	@$(PIP) install --no-deps --force-reinstall $(BUILD)/dist/memolith_minilm-*.whl
 	@touch $@
 
 $(VENV)/.ready: $(VENV)/.minilm pyproject.toml
-	$(call say,installing mnemon into $(VENV))
+	$(call say,installing memolith into $(VENV))
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@

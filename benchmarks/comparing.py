@@ -1,4 +1,4 @@
-"""What is measured of one peer with so many memories, in turns with Mnemon."""
+"""What is measured of one peer with so many memories, in turns with Memolith."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from measuring import Times, progress
 from numpy.typing import NDArray
 from talking import PATIENCE_S, STORE, Answer, PeerFailed, Process, Program, batches, in_base64
 
-from mnemon.testing.embedders import HashingEmbedder
+from memolith.testing.embedders import HashingEmbedder
 
 OWNER, OTHER, NOBODY = "memories", "other-1", "*"
 """Who is searched; who else is there; who is not there, by a name that may mean everybody."""
@@ -94,14 +94,14 @@ class Measured:
         adds_a_second: Memories stored, many at a time.
         adds_a_processor_second: The same of its processor time.
         start_s: From the start of a process to its first answer.
-        start_ratio: That ÷ Mnemon's.
+        start_ratio: That ÷ Memolith's.
         searches: How many were timed.
         p50_ms: A search, the median.
         p95_ms: The same, the slowest of twenty.
         processor_ms: Its processor time, the median.
-        search_ratio: A search ÷ Mnemon's of the same round.
+        search_ratio: A search ÷ Memolith's of the same round.
         add_ms: A single write, the median.
-        add_ratio: That ÷ Mnemon's.
+        add_ratio: That ÷ Memolith's.
         recall: The share of the nearest ten that it finds by vectors.
         results: How many results the searches had.
         others_results: How many of them were another owner's.
@@ -146,16 +146,16 @@ class Filled:
     folder: Path
 
 
-def compare(into: Measured, peer: Filled, given: Given, mnemon: Filled) -> None:
-    """Measure a peer whose store is full, in turns with Mnemon on a copy of its own.
+def compare(into: Measured, peer: Filled, given: Given, memolith: Filled) -> None:
+    """Measure a peer whose store is full, in turns with Memolith on a copy of its own.
 
     Raises:
         PeerFailed: One of them failed; what was measured before stands.
     """
-    beside = Filled(mnemon.program, peer.folder / "beside")
-    shutil.copytree(mnemon.folder / STORE, beside.folder / STORE)
-    both = {"mnemon": beside}
-    if peer.folder != mnemon.folder:
+    beside = Filled(memolith.program, peer.folder / "beside")
+    shutil.copytree(memolith.folder / STORE, beside.folder / STORE)
+    both = {"memolith": beside}
+    if peer.folder != memolith.folder:
         both["peer"] = peer
     _start(into, both, given)
     _use(into, both, given)
@@ -231,8 +231,8 @@ def _start(into: Measured, both: Mapping[str, Filled], given: Given) -> None:
         unmeasured=1,
     )
     times = {name: Times([each.seconds for each in answers]) for name, answers in taken.items()}
-    mine = times.get("peer", times["mnemon"])
-    into.start_s, into.start_ratio = mine.median, _ratio(mine, times["mnemon"])
+    mine = times.get("peer", times["memolith"])
+    into.start_s, into.start_ratio = mine.median, _ratio(mine, times["memolith"])
 
 
 def _first_answer(each: Filled, given: Given, number: int) -> Answer:
@@ -248,14 +248,14 @@ def _first_answer(each: Filled, given: Given, number: int) -> Answer:
 
 
 def _use(into: Measured, both: Mapping[str, Filled], given: Given) -> None:
-    store = both.get("peer", both["mnemon"]).folder / STORE
+    store = both.get("peer", both["memolith"]).folder / STORE
     in_folder = sum(file.stat().st_size for file in store.rglob("*") if file.is_file())
     with ExitStack() as running:
         processes = {
             name: running.enter_context(Process(each.program, each.folder))
             for name, each in both.items()
         }
-        peer = processes.get("peer", processes["mnemon"])
+        peer = processes.get("peer", processes["memolith"])
         progress(f"{into.peer}, {into.size:,}: searching")
         _searches(into, processes, given)
         into.recall = _recall(peer, given)
@@ -272,14 +272,14 @@ def _searches(into: Measured, processes: Mapping[str, Process], given: Given) ->
         {name: partial(_search_by, process, given) for name, process in processes.items()},
         unmeasured=WARMING,
     )
-    mine = taken.get("peer", taken["mnemon"])
+    mine = taken.get("peer", taken["memolith"])
     walls = {name: Times([each.seconds for each in answers]) for name, answers in taken.items()}
-    times = walls.get("peer", walls["mnemon"])
+    times = walls.get("peer", walls["memolith"])
     own = set(given.texts)
     into.searches = len(mine)
     into.p50_ms, into.p95_ms = times.median * 1e3, times.quantile(0.95) * 1e3
     into.processor_ms = Times([each.processor for each in mine]).median * 1e3
-    into.search_ratio = _ratio(times, walls["mnemon"])
+    into.search_ratio = _ratio(times, walls["memolith"])
     into.results = sum(len(each.result) for each in mine)
     into.others_results = sum(text not in own for each in mine for text in each.result)
 
@@ -321,8 +321,8 @@ def _adds(into: Measured, processes: Mapping[str, Process], given: Given) -> Non
         unmeasured=FIRST_ADDS,
     )
     walls = {name: Times([each.seconds for each in answers]) for name, answers in taken.items()}
-    mine = walls.get("peer", walls["mnemon"])
-    into.add_ms, into.add_ratio = mine.median * 1e3, _ratio(mine, walls["mnemon"])
+    mine = walls.get("peer", walls["memolith"])
+    into.add_ms, into.add_ratio = mine.median * 1e3, _ratio(mine, walls["memolith"])
 
 
 def _reaches(into: Measured, process: Process, given: Given) -> None:
@@ -352,6 +352,6 @@ def _rounds(
     return {name: answers[unmeasured:] for name, answers in taken.items()}
 
 
-def _ratio(mine: Times, mnemons: Times) -> Ratio:
-    over = mine.over(mnemons)
+def _ratio(mine: Times, memoliths: Times) -> Ratio:
+    over = mine.over(memoliths)
     return (over.median, *over.spread)

@@ -15,20 +15,20 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemon.domain.messages import Participant, Role
-from mnemon.evals.conversations import Conversation
-from mnemon.policies.forgetting import freshness
-from mnemon.policies.indexing import embedded_text, passage_terms, window_terms
-from mnemon.policies.ranking.bm25 import Matches
-from mnemon.policies.ranking.model import Candidates, Query
-from mnemon.policies.ranking.selection import best, highest, log_mean_exp
-from mnemon.policies.ranking.surroundings import REACH, by_item, together
-from mnemon.ports.embedder import Embedder, TextRole
-from mnemon.ports.store import Postings
-from mnemon.ports.tokens import TokenCounter
-from mnemon.services.dated import EACH, LATEST
-from mnemon.text.features import features
-from mnemon.text.passages import passages
+from memolith.domain.messages import Participant, Role
+from memolith.evals.conversations import Conversation
+from memolith.policies.forgetting import freshness
+from memolith.policies.indexing import embedded_text, passage_terms, window_terms
+from memolith.policies.ranking.bm25 import Matches
+from memolith.policies.ranking.model import Candidates, Query
+from memolith.policies.ranking.selection import best, highest, log_mean_exp
+from memolith.policies.ranking.surroundings import REACH, by_item, together
+from memolith.ports.embedder import Embedder, TextRole
+from memolith.ports.store import Postings
+from memolith.ports.tokens import TokenCounter
+from memolith.services.dated import EACH, LATEST
+from memolith.text.features import features
+from memolith.text.passages import passages
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

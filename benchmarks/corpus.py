@@ -1,7 +1,7 @@
 """A made-up corpus, the same on every machine, and stores filled with it.
 
 Word frequencies follow Zipf's law. The frequent words are those of the conversation that ships
-with Mnemon, so that stop words are what they are in English; the rare ones are made of syllables.
+with Memolith, so that stop words are what they are in English; the rare ones are made of syllables.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from pathlib import Path
 import numpy as np
 from measuring import progress
 
-import mnemon
-from mnemon import Mnemon
-from mnemon.adapters.crypto.master import KeyFile
-from mnemon.adapters.crypto.ring import KeyRing
-from mnemon.adapters.crypto.xchacha import KeyRingCiphers
-from mnemon.demo import load_conversation
-from mnemon.domain.memories import Action, Event, History, Memory, Version
-from mnemon.domain.messages import Message, Role
-from mnemon.exchange.records import Chronicle
-from mnemon.policies.ids import ENTROPY_BYTES, uuid7
-from mnemon.ports.cipher import Ciphers
-from mnemon.ports.embedder import Embedder
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+import memolith
+from memolith import Memolith
+from memolith.adapters.crypto.master import KeyFile
+from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.xchacha import KeyRingCiphers
+from memolith.demo import load_conversation
+from memolith.domain.memories import Action, Event, History, Memory, Version
+from memolith.domain.messages import Message, Role
+from memolith.exchange.records import Chronicle
+from memolith.policies.ids import ENTROPY_BYTES, uuid7
+from memolith.ports.cipher import Ciphers
+from memolith.ports.embedder import Embedder
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 FORMAT = 1
 """To be raised when what stands here fills stores otherwise."""
@@ -134,7 +134,7 @@ def messages(texts: Sequence[str]) -> list[Message]:
     ]
 
 
-def log(memory: mnemon.OwnerMemory, texts: Sequence[str]) -> None:
+def log(memory: memolith.OwnerMemory, texts: Sequence[str]) -> None:
     """Log a text a message, in sessions of `PER_SESSION`."""
     said = messages(texts)
     for start in range(0, len(said), PER_SESSION):
@@ -158,10 +158,10 @@ class Filled:
     texts: list[str]
     ciphers: Ciphers | None = None
 
-    def open(self, embedder: Embedder | None = None) -> Mnemon:
+    def open(self, embedder: Embedder | None = None) -> Memolith:
         """Open it, with hashed vectors unless another embedder is given."""
         chosen = embedder or HashingEmbedder()
-        return Mnemon.open(self.path, embedder=chosen, tokens=WordCounter(), cipher=self.ciphers)
+        return Memolith.open(self.path, embedder=chosen, tokens=WordCounter(), cipher=self.ciphers)
 
     def copied(self, folder: Path) -> Filled:
         """Return a copy in a folder, to be written to."""
@@ -189,7 +189,7 @@ def embedded(size: int, corpus: Corpus) -> Filled:
 
 
 def _folder() -> Path:
-    folder = Path(tempfile.gettempdir()) / f"mnemon-speed-{_version()}"
+    folder = Path(tempfile.gettempdir()) / f"memolith-speed-{_version()}"
     folder.mkdir(exist_ok=True)
     return folder
 
@@ -225,11 +225,11 @@ def others(store: Filled, corpus: Corpus) -> Iterator[tuple[int, list[str]]]:
 
 
 def _fill_embedded(store: Filled) -> None:
-    with Mnemon.open(store.path) as opened:
+    with Memolith.open(store.path) as opened:
         log(opened.owner("messages"), store.texts)
 
 
-def remember(opened: Mnemon, owner_id: str, texts: Sequence[str]) -> None:
+def remember(opened: Memolith, owner_id: str, texts: Sequence[str]) -> None:
     """Store a memory of each text, many at once."""
     records = chronicles(texts, owner_id)
     while batch := list(islice(records, BATCH)):
@@ -238,6 +238,6 @@ def remember(opened: Mnemon, owner_id: str, texts: Sequence[str]) -> None:
 
 def _version() -> str:
     """Return what changes when a store would be laid out otherwise."""
-    schema = Path(mnemon.__file__).parent / "adapters/sqlite/schema.py"
+    schema = Path(memolith.__file__).parent / "adapters/sqlite/schema.py"
     layout = f"{FORMAT} {SEED}".encode() + schema.read_bytes()
     return hashlib.blake2b(layout, digest_size=6).hexdigest()

@@ -1,4 +1,4 @@
-"""Plots of what was measured of Mnemon and its peers; run by `make bench-plots`, with matplotlib.
+"""Plots of what was measured of Memolith and its peers; run by `make bench-plots`, with matplotlib.
 
 Colours are Okabe and Ito's, which the colour-blind can tell apart, and every line has a mark and
 its name besides; on white, so that a dark page shows them as a light one does.
@@ -30,7 +30,7 @@ BLUE, SKY, GREEN, ORANGE, RED, PINK = (
 DARK, GREY = "#222222", "#767676"
 INCHES, DOTS = (7.6, 4.8), 100
 BARS_MS = {1_000: 1.0, 10_000: 2.0, 100_000: 10.0, 1_000_000: 60.0}
-"""What a search of Mnemon may take, by how many memories the owner has."""
+"""What a search of Memolith may take, by how many memories the owner has."""
 COLOURS = 64
 """Of the files, which makes them small."""
 APART = 1.16
@@ -51,9 +51,9 @@ class Line:
 
 
 LINES = {
-    "mnemon": Line("Mnemon", BLUE, "o", width=3.0),
-    "mnemon-encrypted": Line("Mnemon, encrypted", BLUE, "s", "--", 2.0),
-    "mnemon-postgresql": Line("Mnemon, PostgreSQL", SKY, "D", width=3.0),
+    "memolith": Line("Memolith", BLUE, "o", width=3.0),
+    "memolith-encrypted": Line("Memolith, encrypted", BLUE, "s", "--", 2.0),
+    "memolith-postgresql": Line("Memolith, PostgreSQL", SKY, "D", width=3.0),
     "mem0-faiss": Line("mem0, FAISS", ORANGE, "v"),
     "mem0-qdrant": Line("mem0, Qdrant on disk", ORANGE, "^", "--"),
     "chroma": Line("Chroma", RED, "s"),
@@ -107,7 +107,7 @@ def draw(plot: Plot, found: Sequence[Row], machine: str) -> Figure:
     ends = dict(_lines(axes, plot, found))
     if plot.bars:
         axes.plot(*zip(*plot.bars.items(), strict=True), color=DARK, dashes=(1, 1.5), linewidth=1)
-        ends["the bars of Mnemon"] = End(*list(plot.bars.items())[-1], DARK)
+        ends["the bars of Memolith"] = End(*list(plot.bars.items())[-1], DARK)
     axes.set(xscale="log", yscale="log", title=plot.title, ylabel=plot.axis)
     axes.set_xlabel("memories of the owner, among nine others with 1,000 each")
     axes.xaxis.set_major_formatter("{x:,.0f}")

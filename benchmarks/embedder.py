@@ -29,12 +29,12 @@ import onnxruntime
 from measuring import Step, Table, Taken, in_turns, output, process, progress, ratio
 from numpy.typing import NDArray
 
-import mnemon_minilm
-from mnemon.adapters.embedders.local import LocalEmbedder
-from mnemon.adapters.embedders.wordpiece import tokenizer
-from mnemon.demo import load_conversation
+import memolith_minilm
+from memolith.adapters.embedders.local import LocalEmbedder
+from memolith.adapters.embedders.wordpiece import tokenizer
+from memolith.demo import load_conversation
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "packages" / "mnemon-minilm"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "packages" / "memolith-minilm"))
 
 Floats = NDArray[np.float32]
 Ids = list[int]
@@ -76,8 +76,8 @@ def read_sample(path: Path, number: int) -> Sample:
 
 
 def _ids(text: str) -> Ids:
-    ids: Ids = tokenizer(mnemon_minilm.tokenizer_path()).encode(text).ids
-    return [*ids[: mnemon_minilm.MAX_TOKENS - 1], ids[-1]]
+    ids: Ids = tokenizer(memolith_minilm.tokenizer_path()).encode(text).ids
+    return [*ids[: memolith_minilm.MAX_TOKENS - 1], ids[-1]]
 
 
 def _models() -> Mapping[str, Any]:
@@ -259,7 +259,7 @@ def _batch_difference(model: Model, made: Vectors, sample: Sample) -> str:
 
 @cache
 def _sentences() -> tuple[str, ...]:
-    """Return the short sentences of the conversation that ships with Mnemon."""
+    """Return the short sentences of the conversation that ships with Memolith."""
     texts = [
         message.content
         for session in load_conversation().sessions
@@ -300,7 +300,7 @@ def _pace_row(name: str, taken: Taken, count: int) -> dict[str, Any]:
 # --- start --------------------------------------------------------------------------------------
 
 _FIRST_VECTOR = (
-    "from mnemon.adapters.embedders.local import LocalEmbedder\n"
+    "from memolith.adapters.embedders.local import LocalEmbedder\n"
     "LocalEmbedder().embed(['What is my name?'], role='query')\n"
 )
 
@@ -309,13 +309,13 @@ from time import perf_counter
 times = [perf_counter()]
 def passed(): times.append(perf_counter())
 import numpy; passed()
-from mnemon.adapters.embedders.local import LocalEmbedder; passed()
+from memolith.adapters.embedders.local import LocalEmbedder; passed()
 import onnxruntime; passed()
 import tokenizers; passed()
-from mnemon.adapters.embedders.wordpiece import WordPieceCounter
+from memolith.adapters.embedders.wordpiece import WordPieceCounter
 WordPieceCounter().count(['What is my name?']); passed()
-from mnemon.adapters.embedders.model_folder import open_folder
-from mnemon.adapters.embedders.onnx_model import OnnxModel
+from memolith.adapters.embedders.model_folder import open_folder
+from memolith.adapters.embedders.onnx_model import OnnxModel
 model = OnnxModel(open_folder(None)); passed()
 model.embed([101, 2054, 2003, 2026, 2171, 1029, 102]); passed()
 print(*(after - before for before, after in zip(times, times[1:])))
@@ -323,7 +323,7 @@ print(*(after - before for before, after in zip(times, times[1:])))
 
 _PART_NAMES = (
     "import numpy",
-    "import the adapter and the rest of mnemon it needs",
+    "import the adapter and the rest of memolith it needs",
     "import onnxruntime",
     "import tokenizers",
     "load the tokenizer",

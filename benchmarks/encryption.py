@@ -12,7 +12,7 @@ from corpus import BATCH, Corpus, Filled, encrypted, filled, messages, others
 from measuring import Table, Taken, in_turns, progress, ratio
 from searching import QUERIES, TOP_K, Known
 
-from mnemon import Mnemon
+from memolith import Memolith
 
 PLAIN, SEALED = "plain", "encrypted"
 WRITES = 200
@@ -21,7 +21,7 @@ FIRST_RECALLS = 7
 _OF_TEXTS, _OF_IMPORTS = 104, 105
 
 Stores = Mapping[str, Filled]
-Round = Callable[[Mnemon, int], object]
+Round = Callable[[Memolith, int], object]
 
 
 def encryption(sizes: Sequence[int], corpus: Corpus) -> Table:
@@ -49,13 +49,13 @@ def _times(stores: Stores, corpus: Corpus) -> list[dict[str, object]]:
         {name: partial(_first_recall, store, queries[0]) for name, store in stores.items()},
     )
 
-    def recall(one: Mnemon, number: int) -> None:
+    def recall(one: Memolith, number: int) -> None:
         one.recall(queries[number], owner="memories", top_k=TOP_K)
 
-    def remember(one: Mnemon, number: int) -> None:
+    def remember(one: Memolith, number: int) -> None:
         one.remember(texts[number], owner="memories")
 
-    def log(one: Mnemon, number: int) -> None:
+    def log(one: Memolith, number: int) -> None:
         some = said[number * BATCH : (number + 1) * BATCH]
         one.log(some, owner="messages", session=f"new {number}")
 
@@ -76,7 +76,7 @@ def _times(stores: Stores, corpus: Corpus) -> list[dict[str, object]]:
 
 
 def _rounds(
-    opened: Mapping[str, Mnemon], count: int, do: Round, *, unmeasured: int = 0
+    opened: Mapping[str, Memolith], count: int, do: Round, *, unmeasured: int = 0
 ) -> dict[str, Taken]:
     steps = {name: partial(do, one) for name, one in opened.items()}
     return in_turns(count, steps, unmeasured=unmeasured)

@@ -1,4 +1,4 @@
-"""Environments for what Mnemon does not need itself: made once, outside the project."""
+"""Environments for what Memolith does not need itself: made once, outside the project."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from platformdirs import user_cache_path
 
 PINNED = Path(__file__).with_name("pinned")
 """A file for each: the exact versions of everything in it."""
-FOLDER = user_cache_path("mnemon") / "benchmarks"
+FOLDER = user_cache_path("memolith") / "benchmarks"
 _NOT_COUNTED = ("pip", "setuptools", "_distutils_hack", "pkg_resources", "distutils-precedence")
 """What a new environment holds already."""
 _STAMP = "installed.json"

@@ -21,41 +21,41 @@ BAR_MEMORY_MB = 400
 BAR_INSTALL_MB = 250
 RECALLS = 50
 LARGEST = 8
-_WHEELS = ("mnemon-*.whl", "mnemon_minilm-*.whl")
+_WHEELS = ("memolith-*.whl", "memolith_minilm-*.whl")
 _MEGABYTE = 1_000_000
 
 _RECALL = """
 import sys
-from mnemon import Mnemon
-Mnemon.open(sys.argv[1]).recall("What did I say about the day?", owner="messages")
+from memolith import Memolith
+Memolith.open(sys.argv[1]).recall("What did I say about the day?", owner="messages")
 """
 _STUBBED = """
 import sys
 import numpy as np
-from mnemon import Mnemon
-from mnemon.testing.embedders import WordCounter
+from memolith import Memolith
+from memolith.testing.embedders import WordCounter
 class Stub:
     name, dimension = "hashing", 384
     def embed(self, texts, *, role):
         return np.ones((len(texts), 384), np.float32)
 """
 _RECALL_STUBBED = f"""{_STUBBED}
-opened = Mnemon.open(sys.argv[1], embedder=Stub(), tokens=WordCounter())
+opened = Memolith.open(sys.argv[1], embedder=Stub(), tokens=WordCounter())
 opened.recall("What did I say about the day?", owner="messages")
 """
 _REMEMBER_STUBBED = f"""{_STUBBED}
 import tempfile
 with tempfile.TemporaryDirectory() as folder:
-    with Mnemon.open(f"{{folder}}/new.db", embedder=Stub(), tokens=WordCounter()) as opened:
+    with Memolith.open(f"{{folder}}/new.db", embedder=Stub(), tokens=WordCounter()) as opened:
         opened.remember("I live in Berlin now.", owner="new")
 """
 _RECALLS = """
 import json, sys
-from mnemon import Mnemon
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 path, embedder, queries = sys.argv[1:]
 stubs = {} if embedder == "model" else {"embedder": HashingEmbedder(), "tokens": WordCounter()}
-opened = Mnemon.open(path, **stubs)
+opened = Memolith.open(path, **stubs)
 for query in json.loads(queries):
     opened.recall(query, owner="messages")
 """
@@ -74,16 +74,16 @@ def start(corpus: Corpus) -> Table:
     """Time fresh processes, in turns with one that only imports numpy."""
     progress("start")
     hashed, by_model = filled(START_SIZE, corpus).path, embedded(START_SIZE, corpus).path
-    command = str(Path(sys.executable).with_name("mnemon"))
+    command = str(Path(sys.executable).with_name("memolith"))
     question = ("recall", "What did I say about the day?", "--owner", "messages")
     programs: dict[str, tuple[Step, float | str]] = {
         'python -c "import numpy"': (_python("import numpy"), "–"),
-        "import mnemon": (_python("import mnemon"), "–"),
-        "mnemon --help": (process(command, "--help"), "–"),
+        "import memolith": (_python("import memolith"), "–"),
+        "memolith --help": (process(command, "--help"), "–"),
         "first recall, without the model": (_python(_RECALL_STUBBED, str(hashed)), BAR_START),
         "first recall, with the model": (_python(_RECALL, str(by_model)), BAR_START_MODEL),
         "first remember, without the model": (_python(_REMEMBER_STUBBED), "–"),
-        "mnemon recall": (process(command, "--store", str(by_model), *question), "–"),
+        "memolith recall": (process(command, "--store", str(by_model), *question), "–"),
     }
     steps = {name: step for name, (step, _) in programs.items()}
     taken = in_turns(START_ROUNDS + 1, steps, unmeasured=1)
@@ -174,12 +174,12 @@ _MEMORY_NOTE = (
 
 
 def install(folder_of_wheels: Path) -> Table:
-    """Install Mnemon's two wheels into a fresh environment, and weigh it.
+    """Install Memolith's two wheels into a fresh environment, and weigh it.
 
     Raises:
         FileNotFoundError: They are not in that folder.
     """
-    wheels = sorted(str(wheel) for wheel in folder_of_wheels.glob("mnemon*.whl"))
+    wheels = sorted(str(wheel) for wheel in folder_of_wheels.glob("memolith*.whl"))
     if len(wheels) != len(_WHEELS):
         raise FileNotFoundError(f"{folder_of_wheels} must hold {' and '.join(_WHEELS)}")
     with tempfile.TemporaryDirectory() as folder:

@@ -15,7 +15,7 @@ import os
 # As in speed.py: before numpy is there, and nothing encrypted.
 for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_threads] = "1"
-os.environ["MNEMON_ENABLE_ENCRYPTION"] = "false"
+os.environ["MEMOLITH_ENABLE_ENCRYPTION"] = "false"
 
 # ruff: noqa: E402 - what is imported reads these variables
 
@@ -39,11 +39,11 @@ from corpus import SEED, Corpus
 from measuring import Table, document_of_tables, output, progress, report
 from numpy.typing import NDArray
 
-from mnemon import Mnemon
-from mnemon.bootstrap import open_embedder
-from mnemon.config import Settings
-from mnemon.entrypoints.cli.commands.ingest import reading
-from mnemon.ports.embedder import Embedder, TextRole
+from memolith import Memolith
+from memolith.bootstrap import open_embedder
+from memolith.config import Settings
+from memolith.entrypoints.cli.commands.ingest import reading
+from memolith.ports.embedder import Embedder, TextRole
 
 MEGABYTES, MODEL_MEGABYTES = 5, 1
 """With the stub; with the local model, which takes ten times as long."""
@@ -60,7 +60,7 @@ PARTS = ("ingest", "ingest-stages", "ingest-memory")
 
 
 class Stub:
-    """Gives any text a direction of its own, at once: what is left is Mnemon's own time."""
+    """Gives any text a direction of its own, at once: what is left is Memolith's own time."""
 
     name = "stub"
     dimension = DIMENSION
@@ -165,7 +165,7 @@ def _taken(text: Path, embedder: Embedder, profile: str) -> dict[str, float]:
     times = []
     path = text.with_suffix(".db")
     with (
-        Mnemon.open(path, embedder=embedder, profile=profile) as memory,
+        Memolith.open(path, embedder=embedder, profile=profile) as memory,
         reading(str(text)) as said,
     ):
         embedder.embed(["It is loaded before it is timed."], role="document")

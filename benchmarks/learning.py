@@ -15,7 +15,7 @@ import os
 # As in speed.py: before numpy is there, and nothing encrypted.
 for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_threads] = "1"
-os.environ["MNEMON_ENABLE_ENCRYPTION"] = "false"
+os.environ["MEMOLITH_ENABLE_ENCRYPTION"] = "false"
 
 # ruff: noqa: E402 - what is imported reads these variables
 
@@ -34,11 +34,11 @@ from corpus import Corpus
 from ingesting import EMBEDDERS, embedder_of
 from measuring import Table, document_of_tables, output, progress, report
 
-from mnemon import Mnemon
-from mnemon.adapters.chat.openai import OpenAIChat
-from mnemon.adapters.chat.steady import Care, SteadyChat
-from mnemon.config import load
-from mnemon.testing.model_server import Asked, ModelServer, late
+from memolith import Memolith
+from memolith.adapters.chat.openai import OpenAIChat
+from memolith.adapters.chat.steady import Care, SteadyChat
+from memolith.config import load
+from memolith.testing.model_server import Asked, ModelServer, late
 
 EXCHANGES = 500
 DELAY_S = 0.2
@@ -85,14 +85,14 @@ def learning(exchanges: int, embedders: list[str]) -> Table:
 def _child(url: str, name: str, owners: int, at_once: int, exchanges: int) -> None:
     """Learn, and print what that took."""
     model = OpenAIChat("scripted", api_key="none", base_url=url)
-    env = {"MNEMON_CHAT__CALLS_AT_ONCE": str(at_once)}
+    env = {"MEMOLITH_CHAT__CALLS_AT_ONCE": str(at_once)}
     with (
         tempfile.TemporaryDirectory() as folder,
-        Mnemon.open(
+        Memolith.open(
             Path(folder) / "memory.db",
             profile=PROFILE,
             embedder=embedder_of(name),
-            config=load(None, env | {"MNEMON_ENABLE_ENCRYPTION": "false"}, {}),
+            config=load(None, env | {"MEMOLITH_ENABLE_ENCRYPTION": "false"}, {}),
             chat=SteadyChat(model, Care(calls_at_once=at_once)),
             worker=False,
         ) as memory,

@@ -17,7 +17,7 @@ from pathlib import Path
 from time import perf_counter
 from urllib.parse import urlsplit
 
-FAILED = "x-mnemon-memory: failed"
+FAILED = "x-memolith-memory: failed"
 PAUSE_S = 1.0
 """After which a client that was refused asks again: what it is told by `Retry-After`."""
 _REFUSED = (429, 503)
@@ -159,7 +159,7 @@ async def _asked(
 ) -> tuple[int, str]:
     """Send a request, and return the status and the headers of the answer."""
     body = json.dumps(request.body).encode()
-    start = f"POST {request.path} HTTP/1.1\r\n{head}X-Mnemon-Memory: {request.memory}\r\n"
+    start = f"POST {request.path} HTTP/1.1\r\n{head}X-Memolith-Memory: {request.memory}\r\n"
     writer.write(f"{start}Content-Length: {len(body)}\r\n\r\n".encode() + body)
     told = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     lines = told.lower().split("\r\n")

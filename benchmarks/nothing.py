@@ -2,7 +2,7 @@
 
 Every question is asked of memories that have its answer, and of memories that have not: all of a
 conversation or one session of it, its own or another one, of the same data set or of an unlike one.
-The labelled facts of `mnemon.evals.thresholds` make short memories of single sentences besides.
+The labelled facts of `memolith.evals.thresholds` make short memories of single sentences besides.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 from ranked import DataSet
 from rich.table import Table
 
-from mnemon.domain.messages import Message, Role
-from mnemon.evals.conversations import Conversation, Dialogue, Question
-from mnemon.evals.metrics import bootstrap
-from mnemon.evals.relevance import Asked, auc, fitted
-from mnemon.evals.thresholds.cases import cases
-from mnemon.policies.ranking.relevance import RELEVANT_FROM, Extent, Relevance, signs_of
-from mnemon.policies.ranking.standard import StandardRanking
-from mnemon.ports.embedder import Embedder
-from mnemon.ports.tokens import TokenCounter
+from memolith.domain.messages import Message, Role
+from memolith.evals.conversations import Conversation, Dialogue, Question
+from memolith.evals.metrics import bootstrap
+from memolith.evals.relevance import Asked, auc, fitted
+from memolith.evals.thresholds.cases import cases
+from memolith.policies.ranking.relevance import RELEVANT_FROM, Extent, Relevance, signs_of
+from memolith.policies.ranking.standard import StandardRanking
+from memolith.ports.embedder import Embedder
+from memolith.ports.tokens import TokenCounter
 
 ANSWERED, ELSEWHERE, UNLIKE = "answered", "asked of another memory", "asked of another data set"
 UNSAID, SWAPPED, ABSTAINED = (
@@ -328,7 +328,7 @@ Do not edit. {told}.
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from mnemon.policies.ranking.relevance import Relevance
+from memolith.policies.ranking.relevance import Relevance
 
 FITTED: Mapping[str, Relevance] = MappingProxyType(
     {{

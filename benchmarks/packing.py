@@ -11,13 +11,13 @@ from statistics import fmean, median
 
 import numpy as np
 
-from mnemon import Mnemon
-from mnemon.evals import metrics
-from mnemon.evals.conversations import Conversation, Question
-from mnemon.evals.engine import AskingClock, messages_of
-from mnemon.evals.metrics import Interval
-from mnemon.owner import OwnerMemory
-from mnemon.ports.embedder import Embedder
+from memolith import Memolith
+from memolith.evals import metrics
+from memolith.evals.conversations import Conversation, Question
+from memolith.evals.engine import AskingClock, messages_of
+from memolith.evals.metrics import Interval
+from memolith.owner import OwnerMemory
+from memolith.ports.embedder import Embedder
 
 SEED = 1
 
@@ -60,7 +60,7 @@ def contexts(
     clock = AskingClock()
     with (
         tempfile.TemporaryDirectory() as folder,
-        Mnemon.open(Path(folder, "packing.db"), embedder=embedder, clock=clock) as engine,
+        Memolith.open(Path(folder, "packing.db"), embedder=embedder, clock=clock) as engine,
     ):
         shown = [
             (budget, _shown(engine.owner(one.owner), question, clock, budget))

@@ -20,9 +20,9 @@ from corpus import OTHERS, PER_OTHER
 from measuring import Table
 
 NAMES = {
-    "mnemon": "**Mnemon**",
-    "mnemon-encrypted": "**Mnemon**, encrypted",
-    "mnemon-postgresql": "**Mnemon**, PostgreSQL",
+    "memolith": "**Memolith**",
+    "memolith-encrypted": "**Memolith**, encrypted",
+    "memolith-postgresql": "**Memolith**, PostgreSQL",
     "mem0-faiss": "mem0, FAISS",
     "mem0-qdrant": "mem0, Qdrant on disk",
     "chroma": "Chroma",
@@ -67,10 +67,10 @@ def _searching(each: Measured) -> dict[str, object]:
         "p50, ms": _or_none(each.p50_ms),
         "p95, ms": _or_none(each.p95_ms),
         "processor, ms": _or_none(each.processor_ms),
-        "÷ Mnemon": _ratio(each.search_ratio),
+        "÷ Memolith": _ratio(each.search_ratio),
         f"recall@{NEAREST}": _or_none(each.recall),
         "start to first, s": _or_none(each.start_s),
-        "start ÷ Mnemon": _ratio(each.start_ratio),
+        "start ÷ Memolith": _ratio(each.start_ratio),
     }
 
 
@@ -80,7 +80,7 @@ def _writing(each: Measured) -> dict[str, object]:
         "bulk, a second": _or_none(each.adds_a_second),
         "bulk, a processor second": _or_none(each.adds_a_processor_second),
         "one more: p50, ms": _or_none(each.add_ms),
-        "÷ Mnemon": _ratio(each.add_ratio),
+        "÷ Memolith": _ratio(each.add_ratio),
         "bytes each on disk": _or_none(each.bytes_each),
     }
 
@@ -130,12 +130,12 @@ _SEARCH_NOTE = (
     f"A search of {FOUND} results, filtered to the owner who has so many memories, among "
     f"{OTHERS} others with {PER_OTHER:,} each; {SEARCHES} queries none of which was asked before, "
     f"or as many as {PHASE_S:g} s allow. Times are taken in the peer's own process, in turns "
-    "with Mnemon on the same texts; ÷ Mnemon: of each round, in brackets the quartiles. The "
+    "with Memolith on the same texts; ÷ Memolith: of each round, in brackets the quartiles. The "
     "embedder's place is taken by a look-up in all. Processor: of that process alone, without "
     "PostgreSQL's. Start to first: from the start of a process "
     f"to the first answer, the median of {STARTS}. Recall: the share of the {NEAREST} nearest by "
-    f"vectors of an exact scan, over {COMPARED} queries; of Mnemon's and txtai's, whose searches "
-    "go by words as well, the part by vectors alone, Mnemon's below its doors; MemPalace's "
+    f"vectors of an exact scan, over {COMPARED} queries; of Memolith's and txtai's, whose searches "
+    "go by words as well, the part by vectors alone, Memolith's below its doors; MemPalace's "
     "orders what it finds anew by words, which counts as missed."
 )
 _WRITES_NOTE = (
@@ -143,7 +143,7 @@ _WRITES_NOTE = (
     f"mem0 stores one by one, whatever it is given, which would take hours: all but {SEEDED_BUT} "
     "memories are put into its vector store below its doors, and the rate is of these. One "
     f"more: a single write that is on disk when the call returns, as far as the peer does that by "
-    f"its own settings; {ADDS} in turns with Mnemon's `remember`. usearch writes when the program "
+    f"its own settings; {ADDS} in turns with Memolith's `remember`. usearch writes when the program "
     "ends. mcp-memory-service searches for near duplicates with each. Bytes: files of the closed "
     "store by memories of all owners, the text included."
 )

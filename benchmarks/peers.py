@@ -1,4 +1,4 @@
-"""How fast Mnemon is beside others: on the same machine, in the same minutes, with the same texts.
+"""How fast Memolith is beside others: on the same machine, in the same minutes, with the same texts.
 
     make bench-peers ARGS="numpy sqlite-vec"                 # these, with 1,000 and 10,000 memories
     make bench-peers ARGS="chroma langgraph --sizes 1000"
@@ -6,7 +6,7 @@
 
 Each peer runs in an environment of its own, which is made once, in the user's cache folder, by
 pip: what is to be downloaded is said first. `--rebuild` makes the environments anew. Nothing is
-run that is not named, but Mnemon. With `--json`, what was measured before stays in the file, and
+run that is not named, but Memolith. With `--json`, what was measured before stays in the file, and
 stands in the tables too, which are all that is made where nobody is named; `make bench-plots`
 draws it.
 """
@@ -43,7 +43,7 @@ from talking import PeerFailed, Program
 
 SIZES = (1_000, 10_000)
 MINUTES = 10.0
-MNEMON, POSTGRESQL = "mnemon", "mnemon-postgresql"
+MEMOLITH, POSTGRESQL = "memolith", "memolith-postgresql"
 ALL = "all"
 _VERSION = "import importlib.metadata, sys; print(importlib.metadata.version(sys.argv[1]))"
 
@@ -66,9 +66,9 @@ class Peer:
 
 
 PEERS = {
-    MNEMON: Peer("mnemon_engine.py", "mnemon", arguments=("plain",)),
-    "mnemon-encrypted": Peer("mnemon_engine.py", "mnemon", arguments=("encrypted",)),
-    POSTGRESQL: Peer("mnemon_engine.py", "mnemon", arguments=("postgresql",)),
+    MEMOLITH: Peer("memolith_engine.py", "memolith", arguments=("plain",)),
+    "memolith-encrypted": Peer("memolith_engine.py", "memolith", arguments=("encrypted",)),
+    POSTGRESQL: Peer("memolith_engine.py", "memolith", arguments=("postgresql",)),
     "mem0-faiss": Peer("mem0_memory.py", "mem0ai", "mem0", ("faiss",)),
     "mem0-qdrant": Peer("mem0_memory.py", "mem0ai", "mem0", ("qdrant",)),
     "chroma": Peer("chroma_collection.py", "chromadb", "chroma"),
@@ -83,32 +83,32 @@ PEERS = {
 
 
 def results(names: Sequence[str], asked: argparse.Namespace) -> Iterator[Measured]:
-    """Yield what was measured, Mnemon's own first, for each size."""
+    """Yield what was measured, Memolith's own first, for each size."""
     corpus = Corpus()
     for size in asked.sizes:
         given = Given.of(size, corpus)
-        with tempfile.TemporaryDirectory(prefix="mnemon-peers-") as scratch:
-            first, own = Measured(MNEMON, size), PEERS[MNEMON]
+        with tempfile.TemporaryDirectory(prefix="memolith-peers-") as scratch:
+            first, own = Measured(MEMOLITH, size), PEERS[MEMOLITH]
             program = Program(_python(first, asked), own.file, own.arguments)
-            mnemon = Filled(program, Path(scratch, MNEMON))
-            fill(first, mnemon, given, asked.minutes)
-            compare(first, mnemon, given, mnemon)
+            memolith = Filled(program, Path(scratch, MEMOLITH))
+            fill(first, memolith, given, asked.minutes)
+            compare(first, memolith, given, memolith)
             yield first
             for name in names:
-                yield _measured(name, size, given, mnemon, asked)
+                yield _measured(name, size, given, memolith, asked)
 
 
 def _measured(
-    name: str, size: int, given: Given, mnemon: Filled, asked: argparse.Namespace
+    name: str, size: int, given: Given, memolith: Filled, asked: argparse.Namespace
 ) -> Measured:
     into = Measured(name, size)
-    folder = mnemon.folder.with_name(name)
+    folder = memolith.folder.with_name(name)
     try:
         python = _python(into, asked)
         with _running(name, python, asked.url) as program:
             peer = Filled(program, folder)
             fill(into, peer, given, asked.minutes)
-            compare(into, peer, given, mnemon)
+            compare(into, peer, given, memolith)
     except (NotInstalled, PeerFailed, OSError, subprocess.CalledProcessError) as failed:
         into.left_out = str(failed)
         progress(f"{name}, {size:,}: {failed}")
@@ -120,7 +120,7 @@ def _measured(
 def _python(into: Measured, asked: argparse.Namespace) -> Path:
     """Return the interpreter of a peer, noting what is installed there."""
     peer, python = PEERS[into.peer], Path(sys.executable)
-    into.install_mb = megabytes_with("mnemon")
+    into.install_mb = megabytes_with("memolith")
     if peer.environment:
         environment = prepared(peer.environment, asked.environments)
         python, into.install_mb = environment.python, environment.megabytes
@@ -135,7 +135,7 @@ def _running(name: str, python: Path, url: str) -> Iterator[Program]:
     if name != POSTGRESQL:
         yield Program(python, peer.file, peer.arguments)
         return
-    server = url or own_server(Path(tempfile.gettempdir(), "mnemon-peers"), stays=False)
+    server = url or own_server(Path(tempfile.gettempdir(), "memolith-peers"), stays=False)
     own = database(server, f"peers_{os.getpid()}")
     try:
         yield Program(python, peer.file, (own,))
@@ -162,7 +162,7 @@ def _merged(before: Sequence[Measured], now: Measured) -> list[Measured]:
 def main() -> None:
     """Measure what is asked for, show it, and write it where that is asked for."""
     asked = _arguments()
-    names = [name for name in asked.peers if name != MNEMON]
+    names = [name for name in asked.peers if name != MEMOLITH]
     needed = sorted({PEERS[name].environment for name in names} - {""})
     if asked.rebuild:
         for name in needed:

@@ -22,21 +22,21 @@ from corpus import Corpus, log
 from measuring import Step, Table, Taken, document_of_tables, in_turns, progress, report
 from served import adopt, environment, model, processor_s, service
 
-from mnemon import Mnemon
+from memolith import Memolith
 
 WARM_UP = 20
 OWNER = "alice"
 WAYS = {
     "straight": "straight to the model",
-    "off": "through Mnemon, memory off",
-    "on": "through Mnemon, memory on",
+    "off": "through Memolith, memory off",
+    "on": "through Memolith, memory on",
 }
 
 
 def fill(env: Mapping[str, str], texts: list[str]) -> None:
     """Log texts as the owner's conversations."""
     adopt(env)
-    with Mnemon.open() as memory:
+    with Memolith.open() as memory:
         log(memory.owner(OWNER), texts)
 
 
@@ -51,9 +51,9 @@ def asking(
             "messages": [{"role": "user", "content": queries[number]}],
             "stream": is_stream,
         }
-        headers = {"X-Mnemon-Memory": memory}
+        headers = {"X-Memolith-Memory": memory}
         with client.stream("POST", f"{url}/chat/completions", json=body, headers=headers) as reply:
-            if reply.headers.get("X-Mnemon-Memory", memory) != memory:
+            if reply.headers.get("X-Memolith-Memory", memory) != memory:
                 raise RuntimeError("the memory failed")
             next(reply.iter_bytes()) if is_stream else reply.read()
 
@@ -81,9 +81,9 @@ def asked(rounds: int, messages: int) -> tuple[dict[str, Taken], dict[str, float
         env = environment(
             Path(folder),
             model_url,
-            MNEMON_SERVE__OWNER=OWNER,
-            MNEMON_WORKER="false",  # what a model learns is no part of the reply
-            MNEMON_PROXY__MEMORY_TIMEOUT_MS="60000",
+            MEMOLITH_SERVE__OWNER=OWNER,
+            MEMOLITH_WORKER="false",  # what a model learns is no part of the reply
+            MEMOLITH_PROXY__MEMORY_TIMEOUT_MS="60000",
         )
         progress(f"logging {messages:,} messages")
         fill(env, texts)

@@ -9,14 +9,14 @@ import numpy as np
 from conversing import Columns, candidates, columns
 from numpy.typing import NDArray
 
-from mnemon.evals.conversations import Conversation, Question
-from mnemon.evals.fitting import Example, fitted
-from mnemon.evals.runner import DEPTH, Answer, Recall, System
-from mnemon.policies.ranking.fitted import FITTED
-from mnemon.policies.ranking.model import Candidates, Query, Ranking
-from mnemon.policies.ranking.standard import StandardRanking, Weights
-from mnemon.ports.embedder import Embedder
-from mnemon.ports.tokens import TokenCounter
+from memolith.evals.conversations import Conversation, Question
+from memolith.evals.fitting import Example, fitted
+from memolith.evals.runner import DEPTH, Answer, Recall, System
+from memolith.policies.ranking.fitted import FITTED
+from memolith.policies.ranking.model import Candidates, Query, Ranking
+from memolith.policies.ranking.standard import StandardRanking, Weights
+from memolith.ports.embedder import Embedder
+from memolith.ports.tokens import TokenCounter
 
 Floats = NDArray[np.float64]
 

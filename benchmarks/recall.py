@@ -7,8 +7,8 @@
     make bench-recall ARGS="… --nothing"    # how well it is told that nothing is relevant
     make bench-recall ARGS="… --nothing --fit"  # write the weights of that anew
 
-No data set comes with Mnemon: name files, or set MNEMON_LOCOMO, MNEMON_BEAM, MNEMON_JSONL. All but
-`--context` takes the policies as they are, without a store; `mnemon eval` measures the whole
+No data set comes with Memolith: name files, or set MEMOLITH_LOCOMO, MEMOLITH_BEAM, MEMOLITH_JSONL. All but
+`--context` takes the policies as they are, without a store; `memolith eval` measures the whole
 engine, with quantised vectors and a budget. Cross-validated means: with the weights that were
 fitted on all other conversations of all data sets together.
 """
@@ -33,19 +33,19 @@ from ranked import PARTS, DataSet, Searched, Training, system_of, written
 from rich.console import Console
 from rich.table import Table
 
-from mnemon.adapters.embedders.local import LocalEmbedder
-from mnemon.adapters.embedders.wordpiece import WordPieceCounter
-from mnemon.errors import InvalidInput
-from mnemon.evals.baselines import Baselines
-from mnemon.evals.conversations import Conversation
-from mnemon.evals.datasets import read_beam, read_jsonl, read_locomo
-from mnemon.evals.metrics import Interval, bootstrap
-from mnemon.evals.report import Report, rendered
-from mnemon.evals.runner import Outcome, System, figures, run
-from mnemon.policies.ranking import fitted, relevance_fitted
-from mnemon.policies.ranking.companion import RelevanceRanking
-from mnemon.policies.ranking.facts import HybridRanking
-from mnemon.policies.ranking.standard import StandardRanking
+from memolith.adapters.embedders.local import LocalEmbedder
+from memolith.adapters.embedders.wordpiece import WordPieceCounter
+from memolith.errors import InvalidInput
+from memolith.evals.baselines import Baselines
+from memolith.evals.conversations import Conversation
+from memolith.evals.datasets import read_beam, read_jsonl, read_locomo
+from memolith.evals.metrics import Interval, bootstrap
+from memolith.evals.report import Report, rendered
+from memolith.evals.runner import Outcome, System, figures, run
+from memolith.policies.ranking import fitted, relevance_fitted
+from memolith.policies.ranking.companion import RelevanceRanking
+from memolith.policies.ranking.facts import HybridRanking
+from memolith.policies.ranking.standard import StandardRanking
 
 READERS: Mapping[str, Callable[[str], tuple[Conversation, ...]]] = {
     "locomo": read_locomo,
@@ -159,7 +159,7 @@ def told_nothing(
 def machine() -> str:
     """Return what was measured with, and when."""
     return (
-        f"mnemon {version('mnemon')}, numpy {np.__version__}, Python {platform.python_version()}, "
+        f"memolith {version('memolith')}, numpy {np.__version__}, Python {platform.python_version()}, "
         f"{platform.machine()} {platform.system()}, {datetime.now(UTC):%Y-%m-%d}"
     )
 
@@ -168,7 +168,7 @@ def parser() -> argparse.ArgumentParser:
     """Return what reads the command line."""
     reading = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     for name in READERS:
-        variable = f"MNEMON_{name.upper()}"
+        variable = f"MEMOLITH_{name.upper()}"
         reading.add_argument(
             f"--{name}",
             metavar="FILE",
@@ -189,7 +189,9 @@ def missing(data: Sequence[DataSet], *, fits: bool) -> str | None:
         if not any(question.evidence for one in each.conversations for question in one.questions):
             return f"{each.name} has no question whose evidence is known"
     if fits and sum(len(each.conversations) for each in data) < _LEAST_CONVERSATIONS:
-        return "each conversation is scored with weights fitted on others: `mnemon eval` takes one"
+        return (
+            "each conversation is scored with weights fitted on others: `memolith eval` takes one"
+        )
     return None
 
 
@@ -199,7 +201,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = reading.parse_args(arguments)
     files = {name: path for name in READERS if (path := getattr(options, name))}
     if not files:
-        reading.error("name a data set; none comes with Mnemon")
+        reading.error("name a data set; none comes with Memolith")
     console = Console(width=_COLUMNS)
     try:
         data = [DataSet(name, READERS[name](path)) for name, path in files.items()]

@@ -1,4 +1,4 @@
-"""How Mnemon does with a million memories: of a thousand owners, and of one who has many.
+"""How Memolith does with a million memories: of a thousand owners, and of one who has many.
 
     make bench-scale                                              # on SQLite
     make bench-scale ARGS="--database postgresql"                 # on a server of its own
@@ -18,7 +18,7 @@ import os
 # Before numpy is there, whose products are to be compared on one thread.
 for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_threads] = "1"
-os.environ["MNEMON_ENABLE_ENCRYPTION"] = "false"
+os.environ["MEMOLITH_ENABLE_ENCRYPTION"] = "false"
 
 # ruff: noqa: E402 - what is imported reads these variables
 
@@ -41,15 +41,15 @@ from measuring import Table, Times, document_of_tables, output, progress, report
 from numpy.typing import NDArray
 from servers import database, own_server
 
-from mnemon import Mnemon
-from mnemon.adapters.postgres.store import VECTORS_IN_MEMORY
-from mnemon.config import Loaded, load
-from mnemon.domain.recall import Scope
-from mnemon.policies.vectors import quantise
-from mnemon.ports.embedder import TextRole
-from mnemon.ports.store import Snapshot, Store
-from mnemon.stores import open_store
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith
+from memolith.adapters.postgres.store import VECTORS_IN_MEMORY
+from memolith.config import Loaded, load
+from memolith.domain.recall import Scope
+from memolith.policies.vectors import quantise
+from memolith.ports.embedder import TextRole
+from memolith.ports.store import Snapshot, Store
+from memolith.stores import open_store
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 MEMORIES, OWNERS, ONE = 1_000_000, 1_000, 100_000
 SHARES = ((0.005, 0.25), (0.045, 0.25), (0.95, 0.5))
@@ -94,9 +94,9 @@ class Plan:
         """What is in it, for people."""
         return f"{self.total:,} of {len(self.sizes):,}"
 
-    def open(self) -> Mnemon:
+    def open(self) -> Memolith:
         """Open the store, with hashed vectors."""
-        return Mnemon.open(self.store(), embedder=HashingEmbedder(), tokens=WordCounter())
+        return Memolith.open(self.store(), embedder=HashingEmbedder(), tokens=WordCounter())
 
     def store(self) -> str:
         """Return where the store is; the server runs when this returns."""
@@ -117,7 +117,7 @@ class Plan:
 
 
 def _folder() -> Path:
-    folder = Path(tempfile.gettempdir()) / "mnemon-scale"
+    folder = Path(tempfile.gettempdir()) / "memolith-scale"
     folder.mkdir(exist_ok=True)
     return folder
 
@@ -220,7 +220,7 @@ def questions(plan: Plan, corpus: Corpus) -> Path:
         asked = [corpus.queries(plan.texts(n, corpus), ASKED) for n in range(len(plan.sizes))]
         queries = [query for each in asked for query in each]
         noting = Noting()
-        with Mnemon.open(":memory:", embedder=noting, tokens=WordCounter()) as opened:
+        with Memolith.open(":memory:", embedder=noting, tokens=WordCounter()) as opened:
             for query in queries:
                 opened.recall(query, owner="nobody")
         vectors = np.stack(list(noting.noted.values()))
@@ -236,7 +236,7 @@ def measure(plan: Plan, corpus: Corpus) -> dict[str, object]:
     queries = [str(query) for query in asked["queries"]]
     asking = {n: cycle(queries[n * ASKED : (n + 1) * ASKED]) for n in range(len(plan.sizes))}
     known = Known([str(text) for text in asked["texts"]], asked["vectors"])
-    with Mnemon.open(
+    with Memolith.open(
         plan.store(), embedder=known, tokens=WordCounter(), config=plan.configured()
     ) as opened:
         before = _resident()
@@ -257,7 +257,7 @@ def measure(plan: Plan, corpus: Corpus) -> dict[str, object]:
     }
 
 
-def _timed(opened: Mnemon, number: int, query: str) -> float:
+def _timed(opened: Memolith, number: int, query: str) -> float:
     started = perf_counter()
     opened.recall(query, owner=owner(number), top_k=TOP_K)
     return perf_counter() - started

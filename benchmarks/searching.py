@@ -15,14 +15,14 @@ from corpus import EMBEDDED, Corpus, Filled, embedded, filled
 from measuring import Table, Taken, Times, in_turns, progress, ratio
 from numpy.typing import NDArray
 
-from mnemon import Mnemon
-from mnemon.bootstrap import open_embedder
-from mnemon.config import Settings
-from mnemon.domain.recall import Scope
-from mnemon.policies.vectors import quantise
-from mnemon.ports.embedder import Embedder, TextRole
-from mnemon.stores import open_store
-from mnemon.testing.embedders import HashingEmbedder
+from memolith import Memolith
+from memolith.bootstrap import open_embedder
+from memolith.config import Settings
+from memolith.domain.recall import Scope
+from memolith.policies.vectors import quantise
+from memolith.ports.embedder import Embedder, TextRole
+from memolith.stores import open_store
+from memolith.testing.embedders import HashingEmbedder
 
 QUERIES = 200
 OWNERS = ("memories", "messages")
@@ -64,7 +64,7 @@ class Known:
 
 
 @contextmanager
-def _opened(store: Filled, embedder: Embedder) -> Iterator[Mnemon]:
+def _opened(store: Filled, embedder: Embedder) -> Iterator[Memolith]:
     """Open a copy: recalling counts uses, and what is timed is not to change what is next."""
     with tempfile.TemporaryDirectory() as folder, store.copied(Path(folder)).open(embedder) as it:
         yield it
@@ -101,7 +101,7 @@ def recall(sizes: Sequence[int], corpus: Corpus) -> Table:
 
 
 def _timed(
-    owner: str, asked: Sequence[str], stubbed: Mnemon, whole: Mnemon, bare: _Bare
+    owner: str, asked: Sequence[str], stubbed: Memolith, whole: Memolith, bare: _Bare
 ) -> dict[str, Taken]:
     for opened in (stubbed, whole):
         for query in asked[QUERIES:]:

@@ -14,11 +14,11 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from mnemon.testing.model_server import Asked, ModelServer, late
+from memolith.testing.model_server import Asked, ModelServer, late
 
 REPLY = "Thank you for telling me, I will keep it in mind."
 FACTS: dict[str, list[str]] = {"facts": []}
-PROGRAM = Path(sys.executable).with_name("mnemon")
+PROGRAM = Path(sys.executable).with_name("memolith")
 _RUNNING = re.compile(r"running on http://[\d.]+:(\d+)")
 
 
@@ -83,22 +83,22 @@ def _drained(lines: Any) -> None:
 
 def environment(folder: Path, model_url: str, **more: str) -> dict[str, str]:
     """Return an environment in which nothing is configured but a model, and more."""
-    own = {name: value for name, value in os.environ.items() if not name.startswith("MNEMON_")}
+    own = {name: value for name, value in os.environ.items() if not name.startswith("MEMOLITH_")}
     return {
         **own,
         "HOME": str(folder),
         "XDG_CONFIG_HOME": str(folder),
-        "MNEMON_STORE": str(folder / "memory.db"),
-        "MNEMON_CHAT__PROVIDER": "openai",
-        "MNEMON_CHAT__MODEL": "scripted",
-        "MNEMON_CHAT__BASE_URL": model_url,
+        "MEMOLITH_STORE": str(folder / "memory.db"),
+        "MEMOLITH_CHAT__PROVIDER": "openai",
+        "MEMOLITH_CHAT__MODEL": "scripted",
+        "MEMOLITH_CHAT__BASE_URL": model_url,
         **more,
     }
 
 
 def adopt(env: Mapping[str, str]) -> None:
     """Let this process be configured as an environment says."""
-    os.environ.update({name: value for name, value in env.items() if name.startswith("MNEMON_")})
+    os.environ.update({name: value for name, value in env.items() if name.startswith("MEMOLITH_")})
     os.environ.update({name: env[name] for name in ("HOME", "XDG_CONFIG_HOME")})
 
 

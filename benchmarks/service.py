@@ -34,7 +34,7 @@ from loading import PAUSE_S, Load, Orders, Request, load
 from measuring import Table, Times, document_of_tables, progress, report
 from served import adopt, environment, model, processor_s, resident_bytes, service
 
-from mnemon import Mnemon
+from memolith import Memolith
 
 DATABASES = ("sqlite", "postgresql")
 CLIENTS = (1, 8, 64)
@@ -159,10 +159,10 @@ def filled(database: str, url: str, messages: int) -> Iterator[Filled]:
     corpus = Corpus()
     texts = corpus.texts(messages)
     with tempfile.TemporaryDirectory() as folder, model(MODEL_S) as model_url:
-        env = environment(Path(folder), model_url, MNEMON_WORKER="false")
-        env["MNEMON_SERVE__REQUESTS_AT_ONCE"] = "1000"
+        env = environment(Path(folder), model_url, MEMOLITH_WORKER="false")
+        env["MEMOLITH_SERVE__REQUESTS_AT_ONCE"] = "1000"
         with _database(database, url, Path(folder)) as store:
-            env["MNEMON_STORE"] = store
+            env["MEMOLITH_STORE"] = store
             progress(f"{database}: logging {messages:,} messages for each of {OWNERS}")
             key = _fill(env, texts)
             yield Filled(database, env, key, asking(texts, corpus))
@@ -180,7 +180,7 @@ def _database(database: str, url: str, folder: Path) -> Iterator[str]:
 
     server = None if url else get_server(folder / "postgresql", cleanup_mode="delete")
     there = url or str(server.get_uri() if server else "")
-    name = f"mnemon_{secrets.token_hex(4)}"
+    name = f"memolith_{secrets.token_hex(4)}"
     with psycopg.connect(there, autocommit=True) as connection:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
     try:
@@ -197,7 +197,7 @@ def _database(database: str, url: str, folder: Path) -> Iterator[str]:
 def _fill(env: Mapping[str, str], texts: Sequence[str]) -> str:
     """Log texts for each owner, and return a key for all of them."""
     adopt(env)
-    with Mnemon.open() as memory:
+    with Memolith.open() as memory:
         for number in range(OWNERS):
             log(memory.owner(_owner(number)), texts)
         return memory.create_api_key("load", role="service").secret
@@ -241,7 +241,7 @@ def _row(database: str, kind: str, clients: int, came: Load) -> dict[str, Any]:
 
 def learning(store: Filled, asked: argparse.Namespace) -> list[dict[str, Any]]:
     """Return rows of learning while a worker asks the model about what was said before."""
-    with_worker = replace(store, env={**store.env, "MNEMON_WORKER": "true"})
+    with_worker = replace(store, env={**store.env, "MEMOLITH_WORKER": "true"})
     rows = loaded(with_worker, ["learn"], asked)
     return [{**row, "call": "learn, with the model"} for row in rows]
 
@@ -323,7 +323,7 @@ def _answering(
 
 _HOUR_NOTE = (
     "By 8 clients, as fast as they go: at ten a second 36,000 are an hour. Reading: recalls,"
-    " contexts, and chats with `X-Mnemon-Memory: read-only`, in turns. Reading and writing: three"
+    " contexts, and chats with `X-Memolith-Memory: read-only`, in turns. Reading and writing: three"
     " of five store something, five messages and memories in five requests. Memory is what the"
     f" process holds (VmRSS), looked at {_SAMPLES} times; the line is fitted to all but the first"
     " quarter. A new process: what one holds that is started on the same store afterwards and"
@@ -338,7 +338,7 @@ _CROWDS = (1, 8, 64, 500, 1)
 
 def overloaded(store: Filled, seconds: float) -> list[dict[str, Any]]:
     """Return rows of a server that takes few requests at once, asked by few, many, and few."""
-    env = {**store.env, "MNEMON_SERVE__REQUESTS_AT_ONCE": str(_AT_ONCE)}
+    env = {**store.env, "MEMOLITH_SERVE__REQUESTS_AT_ONCE": str(_AT_ONCE)}
     rows = []
     with service(env) as (url, _):
         for clients in _CROWDS:

@@ -1,4 +1,4 @@
-"""How fast Mnemon is and how much room it takes, beside the bars that it is to keep.
+"""How fast Memolith is and how much room it takes, beside the bars that it is to keep.
 
     make bench-speed                                        # a few minutes
     make bench-speed ARGS="recall writes --sizes 1000"      # these parts alone
@@ -19,7 +19,7 @@ for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # The figures are of plain stores, where nothing else is said, and no run leaves a key in the user's
 # own folder.
-os.environ["MNEMON_ENABLE_ENCRYPTION"] = "false"
+os.environ["MEMOLITH_ENABLE_ENCRYPTION"] = "false"
 
 # ruff: noqa: E402 - what is imported reads these variables
 

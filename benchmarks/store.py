@@ -25,13 +25,13 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.sqlite.store import SqliteStore
-from mnemon.domain.items import Features, Span, Trait
-from mnemon.domain.messages import Message, Role
-from mnemon.domain.recall import Scope
-from mnemon.policies.vectors import cosines, quantise
-from mnemon.ports.store import PART_BITS, IndexEntry, Passage, Snapshot
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.sqlite.store import SqliteStore
+from memolith.domain.items import Features, Span, Trait
+from memolith.domain.messages import Message, Role
+from memolith.domain.recall import Scope
+from memolith.policies.vectors import cosines, quantise
+from memolith.ports.store import PART_BITS, IndexEntry, Passage, Snapshot
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 VOCABULARY = 20_000

@@ -148,7 +148,7 @@ class Process:
 def _passed_on(program: Program) -> Mapping[str, str]:
     """Return what a peer is told of this process's environment: where programs are, and sources.
 
-    Mnemon is the one that is checked out here.
+    Memolith is the one that is checked out here.
     """
     own = {"PYTHONPATH": str(SOURCES)} if str(program.python) == sys.executable else {}
     return {"PATH": os.environ["PATH"], **own}

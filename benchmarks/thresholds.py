@@ -3,8 +3,8 @@
     python benchmarks/thresholds.py                   # the local model
     python benchmarks/thresholds.py --model FOLDER    # another local model
 
-The table's numbers for known embedders stand in `mnemon/policies/thresholds.py`; those of another
-one can be set in `mnemon.toml`.
+The table's numbers for known embedders stand in `memolith/policies/thresholds.py`; those of another
+one can be set in `memolith.toml`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import argparse
 from dataclasses import asdict
 from pathlib import Path
 
-from mnemon.adapters.embedders.local import LocalEmbedder
-from mnemon.evals.thresholds.cases import cases
-from mnemon.evals.thresholds.fitting import Measured, fitted, measured
-from mnemon.policies.thresholds import RATES, SOURCES, Thresholds
+from memolith.adapters.embedders.local import LocalEmbedder
+from memolith.evals.thresholds.cases import cases
+from memolith.evals.thresholds.fitting import Measured, fitted, measured
+from memolith.policies.thresholds import RATES, SOURCES, Thresholds
 
 HEAD = ("threshold", "may be wrong", "fitted", "right", "wrong", "the source's", "right", "wrong")
 

@@ -35,17 +35,17 @@ import numpy as np
 from measuring import Table, Times, document_of_tables, progress, report
 from numpy.typing import NDArray
 
-from mnemon.adapters.chroma.embedded import EmbeddedChroma
-from mnemon.adapters.chroma.server import ChromaServer
-from mnemon.adapters.chroma.store import ChromaStore
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.sqlite.store import SqliteStore
-from mnemon.adapters.sqlite.vec import SqliteVecStore
-from mnemon.domain.items import Span
-from mnemon.domain.recall import Scope
-from mnemon.policies.vectors import cosines, quantise
-from mnemon.ports.store import Passage
-from mnemon.testing.builders import at, entry, memory
+from memolith.adapters.chroma.embedded import EmbeddedChroma
+from memolith.adapters.chroma.server import ChromaServer
+from memolith.adapters.chroma.store import ChromaStore
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.sqlite.store import SqliteStore
+from memolith.adapters.sqlite.vec import SqliteVecStore
+from memolith.domain.items import Span
+from memolith.domain.recall import Scope
+from memolith.policies.vectors import cosines, quantise
+from memolith.ports.store import Passage
+from memolith.testing.builders import at, entry, memory
 
 SIZES = (1_000, 10_000, 50_000)
 DIMENSION, CLUSTERS, SPREAD = 384, 200, 0.7

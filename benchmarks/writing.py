@@ -12,11 +12,11 @@ from corpus import BATCH, Corpus, filled, messages
 from measuring import Step, Table, Taken, in_turns, progress, ratio
 from searching import Known
 
-from mnemon import Mnemon
-from mnemon.bootstrap import open_counter, open_embedder
-from mnemon.config import Settings
-from mnemon.ports.embedder import Embedder
-from mnemon.testing.embedders import WordCounter
+from memolith import Memolith
+from memolith.bootstrap import open_counter, open_embedder
+from memolith.config import Settings
+from memolith.ports.embedder import Embedder
+from memolith.testing.embedders import WordCounter
 
 WRITES = 200
 UNMEASURED = 20
@@ -24,7 +24,7 @@ UNMEASURED = 20
 BAR_WRITES = 300.0
 IMPORT_ROUNDS = 5
 EMBEDDED_BATCH = 256
-"""Messages an import stores at once: as many as `mnemon import` takes."""
+"""Messages an import stores at once: as many as `memolith import` takes."""
 BAR_IMPORT = 400
 BAR_OVERHEAD = 15
 _OF_TEXTS, _OF_REPLIES, _OF_IMPORTS = 101, 102, 103
@@ -129,7 +129,7 @@ def _import_times(
     tokens = WordCounter() if lookup else open_counter(Settings())
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "import.db"
-        with Mnemon.open(path, embedder=embedder, tokens=tokens) as opened:
+        with Memolith.open(path, embedder=embedder, tokens=tokens) as opened:
             owner = opened.owner("importer")
             steps: dict[str, Step] = {
                 "embed": lambda n: embedder.embed(batches[n], role="document"),

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs mnemon with its secrets, which come as files: what stands in a container's settings can be
+# Runs memolith with its secrets, which come as files: what stands in a container's settings can be
 # read by everybody who may inspect it, and what stands in its arguments by everybody who may list
 # processes.
 set -eu
@@ -9,7 +9,7 @@ from_file() {
     eval "file=\${$1_FILE:-}"
     if [ -n "$file" ]; then
         if [ ! -r "$file" ]; then
-            echo "mnemon-entrypoint: $1_FILE: can't read $file" >&2
+            echo "memolith-entrypoint: $1_FILE: can't read $file" >&2
             exit 14
         fi
         export "$1=$(cat "$file")"
@@ -17,9 +17,9 @@ from_file() {
     fi
 }
 
-from_file MNEMON_KEY
+from_file MEMOLITH_KEY
 from_file PGPASSWORD
 from_file OPENAI_API_KEY
 from_file ANTHROPIC_API_KEY
 
-exec mnemon "$@"
+exec memolith "$@"

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Makes the secrets of compose.yaml, once. Back up secrets/mnemon_key: without it, what is stored can't be
+# Makes the secrets of compose.yaml, once. Back up secrets/memolith_key: without it, what is stored can't be
 # read, by anybody.
 set -eu
 cd "$(dirname "$0")"
 umask 077
 mkdir -p secrets
-for name in mnemon_key db_password deploy_password app_password; do
+for name in memolith_key db_password deploy_password app_password; do
     if [ ! -e "secrets/$name" ]; then
         od -An -N32 -tx1 /dev/urandom | tr -d ' \n' >"secrets/$name"
     fi

@@ -7,12 +7,12 @@ import asyncio
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from mnemon import AsyncMnemon
+from memolith import AsyncMemolith
 
 
 async def main(path: Path) -> None:
     """Serve three people at the same time; none sees another's memories."""
-    async with await AsyncMnemon.open(path) as memory:
+    async with await AsyncMemolith.open(path) as memory:
         people = {"ada": "engines", "grace": "compilers", "edsger": "shortest paths"}
         await asyncio.gather(
             *(memory.remember(f"Works on {what}", owner=who) for who, what in people.items())

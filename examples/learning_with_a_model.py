@@ -1,8 +1,8 @@
 """Learn facts with a language model, notice a change, get a summary: against a scripted model.
 
 The client is OpenAI's own, over a real socket; a server in this process plays the model, so that
-nothing is needed but the extra `mnemon[openai]`. With a model of yours, the settings below are a
-section `[memory.chat]` of mnemon.toml.
+nothing is needed but the extra `memolith[openai]`. With a model of yours, the settings below are a
+section `[memory.chat]` of memolith.toml.
 
 Run: python learning_with_a_model.py
 """
@@ -10,9 +10,9 @@ Run: python learning_with_a_model.py
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from mnemon import Mnemon
-from mnemon.config import load
-from mnemon.testing.model_server import Asked, ModelServer
+from memolith import Memolith
+from memolith.config import load
+from memolith.testing.model_server import Asked, ModelServer
 
 CONVERSATION = (
     ("Hi! I live in Oslo and I work as a nurse.", "Nice to meet you!"),
@@ -44,19 +44,19 @@ def model(asked: Asked) -> object:
 
 with TemporaryDirectory() as folder, ModelServer(model) as server:
     settings = {
-        "MNEMON_CHAT__PROVIDER": "openai",
-        "MNEMON_CHAT__MODEL": "scripted",
-        "MNEMON_CHAT__BASE_URL": server.openai_url,
+        "MEMOLITH_CHAT__PROVIDER": "openai",
+        "MEMOLITH_CHAT__MODEL": "scripted",
+        "MEMOLITH_CHAT__BASE_URL": server.openai_url,
     }
     config = load(None, settings, {})
-    with Mnemon.open(Path(folder) / "memory.db", config=config, worker=False) as memory:
+    with Memolith.open(Path(folder) / "memory.db", config=config, worker=False) as memory:
         alice = memory.owner("alice")
         for said, reply in CONVERSATION:
             alice.learn(said, reply, session="monday")  # waits for no model
         alice.end_session("monday")
         print(f"{alice.backlog().waiting} messages wait to be learned from")
 
-        # What a worker does: one in the process, unless `worker=False`, or `mnemon worker`.
+        # What a worker does: one in the process, unless `worker=False`, or `memolith worker`.
         memory.work()
 
         print("remembered:")

@@ -5,7 +5,7 @@ Run: python own_embedder.py
 
 import hashlib
 
-from mnemon import Mnemon
+from memolith import Memolith
 
 DIMENSION = 256
 
@@ -22,7 +22,7 @@ def trigrams(texts: list[str]) -> list[list[float]]:
     return vectors
 
 
-with Mnemon.open(":memory:", embedder=trigrams) as memory:
+with Memolith.open(":memory:", embedder=trigrams) as memory:
     alice = memory.owner("alice")
     alice.remember("Allergic to hazelnuts")
     alice.remember("Plays the accordion on Sundays")

@@ -8,16 +8,16 @@ Run: python own_profile.py
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from mnemon import Mnemon
-from mnemon.domain.recall import Recalled
-from mnemon.policies.forgetting import Unfading
-from mnemon.policies.judging import FixedJudging
-from mnemon.policies.learning import SentencesLearned
-from mnemon.policies.merging import SameWords
-from mnemon.policies.ranking.standard import StandardRanking
-from mnemon.policies.rendering.defusing import defuse
-from mnemon.policies.rendering.model import Material
-from mnemon.profiles.model import Profile
+from memolith import Memolith
+from memolith.domain.recall import Recalled
+from memolith.policies.forgetting import Unfading
+from memolith.policies.judging import FixedJudging
+from memolith.policies.learning import SentencesLearned
+from memolith.policies.merging import SameWords
+from memolith.policies.ranking.standard import StandardRanking
+from memolith.policies.rendering.defusing import defuse
+from memolith.policies.rendering.model import Material
+from memolith.profiles.model import Profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ FIELD_LOG = Profile(
     told="notes in the field",
 )
 
-with Mnemon.open(":memory:", profile=FIELD_LOG) as memory:
+with Memolith.open(":memory:", profile=FIELD_LOG) as memory:
     log = memory.owner("ines")
     log.remember("A pair of kingfishers at the weir")
     log.remember("Fog until ten, then sun", kind="weather")

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from mnemon import Message, Mnemon
+from memolith import Message, Memolith
 
-with TemporaryDirectory() as folder, Mnemon.open(Path(folder) / "memory.db") as memory:
+with TemporaryDirectory() as folder, Memolith.open(Path(folder) / "memory.db") as memory:
     alice = memory.owner("alice")
 
     # One fact at a time, where your program knows what matters.

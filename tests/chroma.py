@@ -16,14 +16,14 @@ from typing import Any
 from urllib.error import URLError
 from urllib.request import urlopen
 
-from mnemon.adapters.chroma import ledger
-from mnemon.adapters.chroma.collections import Chroma, Found, Points
-from mnemon.adapters.chroma.store import ChromaStore
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.domain.recall import Scope
-from mnemon.ports.store import Store, Transaction
-from mnemon.testing.builders import DIMENSION, at, memory, short_entry
-from mnemon.testing.store_search import found
+from memolith.adapters.chroma import ledger
+from memolith.adapters.chroma.collections import Chroma, Found, Points
+from memolith.adapters.chroma.store import ChromaStore
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.domain.recall import Scope
+from memolith.ports.store import Store, Transaction
+from memolith.testing.builders import DIMENSION, at, memory, short_entry
+from memolith.testing.store_search import found
 
 _STARTS_WITHIN_S = 60.0
 
@@ -78,7 +78,7 @@ class RunningServer:
 @cache
 def on_server() -> RunningServer:
     """Return a server that runs until the tests end."""
-    folder = Path(tempfile.mkdtemp(prefix="mnemon-chroma-"))
+    folder = Path(tempfile.mkdtemp(prefix="memolith-chroma-"))
     server = RunningServer(folder)
     server.start()
     atexit.register(shutil.rmtree, folder, ignore_errors=True)

@@ -24,10 +24,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-import mnemon
+import memolith
 
 # No test reads or writes what is the user's own: configuration, stores, and above all keys.
-_HOME = tempfile.mkdtemp(prefix="mnemon-tests-")
+_HOME = tempfile.mkdtemp(prefix="memolith-tests-")
 atexit.register(shutil.rmtree, _HOME, ignore_errors=True)
 for _variable in (
     "HOME",
@@ -38,13 +38,13 @@ for _variable in (
     "LOCALAPPDATA",
 ):
     os.environ[_variable] = _HOME
-for _variable in [name for name in os.environ if name.startswith("MNEMON_KEY")]:
+for _variable in [name for name in os.environ if name.startswith("MEMOLITH_KEY")]:
     del os.environ[_variable]
 
 # Golden values of the formulas, where they are at hand: beside the repository, or where this says.
 # Taken out of the environment, where it would be taken for a setting.
 _BESIDE_THE_REPOSITORY = Path(__file__).parents[2] / "shared" / "vectors"
-_GOLDEN = Path(os.environ.pop("MNEMON_GOLDEN", _BESIDE_THE_REPOSITORY))
+_GOLDEN = Path(os.environ.pop("MEMOLITH_GOLDEN", _BESIDE_THE_REPOSITORY))
 
 # A deadline or a "too slow" verdict measures the machine, not the code.
 settings.register_profile(
@@ -97,8 +97,8 @@ def golden() -> Callable[[str], dict[str, Any]]:
 
 
 def pytest_report_header() -> str:
-    """Say which Mnemon is tested: the wheel under build/, or the sources."""
-    return f"mnemon: {Path(mnemon.__file__).parent}"
+    """Say which Memolith is tested: the wheel under build/, or the sources."""
+    return f"memolith: {Path(memolith.__file__).parent}"
 
 
 @pytest.fixture(scope="session")

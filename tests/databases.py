@@ -22,14 +22,14 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.postgres.schema import owner_number
-from mnemon.adapters.postgres.store import PostgresStore
-from mnemon.config import Settings
-from mnemon.ports.cipher import Cipher, Ciphers
-from mnemon.ports.store import Store
-from mnemon.stores import IN_MEMORY, open_ciphers, open_store
-from mnemon.testing import witness
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.postgres.schema import owner_number
+from memolith.adapters.postgres.store import PostgresStore
+from memolith.config import Settings
+from memolith.ports.cipher import Cipher, Ciphers
+from memolith.ports.store import Store
+from memolith.stores import IN_MEMORY, open_ciphers, open_store
+from memolith.testing import witness
 from postgres import dropped, is_made, on_server, own, remade
 
 SQLITE, POSTGRES, CHROMA, SERVED = "sqlite", "postgres", "chroma", "served"
@@ -132,17 +132,17 @@ class Places:
             self.of[name] = own(f"program_place_{len(self.of)}")
             dropped(on_server(), self.of[name])
         return {
-            "MNEMON_STORE": on_server(),
-            "MNEMON_POSTGRES__SCHEMA": self.of[name],
-            "MNEMON_POSTGRES__KEY_RING": "file",
+            "MEMOLITH_STORE": on_server(),
+            "MEMOLITH_POSTGRES__SCHEMA": self.of[name],
+            "MEMOLITH_POSTGRES__KEY_RING": "file",
         }
 
     @contextmanager
     def standing_in(self) -> Iterator[None]:
         """Let stores stand here for as long as this lasts."""
         with self.lent(), pytest.MonkeyPatch.context() as patch:
-            patch.setattr("mnemon.stores.open_store", self.open)
-            patch.setattr("mnemon.stores.is_there", self.is_there)
+            patch.setattr("memolith.stores.open_store", self.open)
+            patch.setattr("memolith.stores.is_there", self.is_there)
             patch.setattr(self, "is_on", True)
             yield
 
@@ -168,7 +168,7 @@ def in_chroma() -> Iterator[None]:
         return open_store(url, replace(settings, vectors=vectors), ciphers)
 
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mnemon.stores.open_store", open_)
+        patch.setattr("memolith.stores.open_store", open_)
         yield
 
 

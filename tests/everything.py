@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from mnemon.domain.memories import Action, Event, Link, Source, State
-from mnemon.domain.recall import Scope
-from mnemon.domain.work import Mark, Progress, Work
-from mnemon.ports.api_keys import ApiKey, KeyRole
-from mnemon.ports.idempotency import Reply
-from mnemon.ports.moving import Movable
-from mnemon.ports.reembedding import EmbeddingModel, Reembeddable
-from mnemon.ports.store import Snapshot, Store, Transaction
-from mnemon.ports.usage import Spent
-from mnemon.testing.builders import (
+from memolith.domain.memories import Action, Event, Link, Source, State
+from memolith.domain.recall import Scope
+from memolith.domain.work import Mark, Progress, Work
+from memolith.ports.api_keys import ApiKey, KeyRole
+from memolith.ports.idempotency import Reply
+from memolith.ports.moving import Movable
+from memolith.ports.reembedding import EmbeddingModel, Reembeddable
+from memolith.ports.store import Snapshot, Store, Transaction
+from memolith.ports.usage import Spent
+from memolith.testing.builders import (
     at,
     entry,
     memory,

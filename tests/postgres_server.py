@@ -122,7 +122,7 @@ def own_server(
         log: Where its write-ahead log is to be; None: among its other files.
     """
     # Not below a folder of pytest's, which only this user may enter: the server is not run by root.
-    folder = folder or Path(tempfile.mkdtemp(prefix="mnemon-own-postgres-"))
+    folder = folder or Path(tempfile.mkdtemp(prefix="memolith-own-postgres-"))
     server = OwnServer(folder)
     try:
         server.make(*options, log=log)

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from mnemon.domain.items import Span
-from mnemon.domain.memories import Memory
-from mnemon.domain.recall import Recalled, Score
-from mnemon.policies.ranking.model import Candidates
-from mnemon.policies.rendering.model import Material, Rendering
-from mnemon.testing import builders
+from memolith.domain.items import Span
+from memolith.domain.memories import Memory
+from memolith.domain.recall import Recalled, Score
+from memolith.policies.ranking.model import Candidates
+from memolith.policies.rendering.model import Material, Rendering
+from memolith.testing import builders
 
 Golden = Callable[[str], dict[str, Any]]
 

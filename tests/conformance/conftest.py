@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from mnemon import Mnemon, OwnerMemory
-from mnemon.config import load
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith, OwnerMemory
+from memolith.config import load
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 
 @pytest.fixture
@@ -20,14 +20,14 @@ def clock() -> SettableClock:
 
 
 @pytest.fixture
-def engines(clock: SettableClock) -> Iterator[Callable[..., Mnemon]]:
+def engines(clock: SettableClock) -> Iterator[Callable[..., Memolith]]:
     """Return what opens a store of a profile in memory: `engines("facts", numbers, **options)`."""
-    engines: list[Mnemon] = []
+    engines: list[Memolith] = []
 
     def open_engine(
         profile: str, numbers: Mapping[str, object] | None = None, **options: Any
-    ) -> Mnemon:
-        engine = Mnemon.open(
+    ) -> Memolith:
+        engine = Memolith.open(
             ":memory:",
             embedder=HashingEmbedder(),
             clock=clock,
@@ -44,6 +44,6 @@ def engines(clock: SettableClock) -> Iterator[Callable[..., Mnemon]]:
 
 
 @pytest.fixture
-def opened(engines: Callable[..., Mnemon]) -> Callable[[str], OwnerMemory]:
+def opened(engines: Callable[..., Memolith]) -> Callable[[str], OwnerMemory]:
     """Return what opens a store of a profile in memory, and gives an owner of it."""
     return lambda profile: engines(profile).owner("alice")

@@ -13,26 +13,26 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from integration.condensing import condensing, sentence, turns
-from mnemon import Mnemon, OwnerMemory
-from mnemon.adapters.embedders.wordpiece import WordPieceCounter
-from mnemon.domain.memories import Origin
-from mnemon.domain.recall import RecallResult
-from mnemon.errors import InvalidInput
-from mnemon.policies.budgeting import taken
-from mnemon.policies.merging import Candidate, Insert, Restate
-from mnemon.policies.ranking.bm25 import HALF_AT
-from mnemon.policies.ranking.first import foremost, put_first, share
-from mnemon.policies.ranking.model import Scores
-from mnemon.policies.ranking.selection import in_order
-from mnemon.policies.rendering.model import Material
-from mnemon.policies.salience import Signals, signals
-from mnemon.policies.salience import importance as combined
-from mnemon.profiles.chunks import chunks
-from mnemon.testing.builders import memory
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
-from mnemon.text.chunking.chunks import chunks as cut_into_chunks
-from mnemon.text.chunking.model import Chunk
+from memolith import Memolith, OwnerMemory
+from memolith.adapters.embedders.wordpiece import WordPieceCounter
+from memolith.domain.memories import Origin
+from memolith.domain.recall import RecallResult
+from memolith.errors import InvalidInput
+from memolith.policies.budgeting import taken
+from memolith.policies.merging import Candidate, Insert, Restate
+from memolith.policies.ranking.bm25 import HALF_AT
+from memolith.policies.ranking.first import foremost, put_first, share
+from memolith.policies.ranking.model import Scores
+from memolith.policies.ranking.selection import in_order
+from memolith.policies.rendering.model import Material
+from memolith.policies.salience import Signals, signals
+from memolith.policies.salience import importance as combined
+from memolith.profiles.chunks import chunks
+from memolith.testing.builders import memory
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.text.chunking.chunks import chunks as cut_into_chunks
+from memolith.text.chunking.model import Chunk
 from samples import Golden, candidates, recalled, shown, words
 
 CHUNKS = chunks()
@@ -348,7 +348,7 @@ def test_procedural_memories_have_no_vector(
         embedded.extend(texts)
         return HashingEmbedder().embed(texts, role="document")
 
-    with Mnemon.open(
+    with Memolith.open(
         ":memory:", profile="chunks", embedder=embed, clock=clock, tokens=WordCounter()
     ) as engine:
         engine.remember("I always drink tea", kind="procedural", owner="alice")

@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mnemon import Mnemon, OwnerMemory, State
-from mnemon.domain.items import Span
-from mnemon.domain.recall import Recalled, Score
-from mnemon.policies.forgetting import Wear, freshness
-from mnemon.policies.ranking.model import Query
-from mnemon.policies.rendering.companion import PREAMBLE
-from mnemon.policies.rendering.model import Material
-from mnemon.profiles.companion import CompanionNumbers, companion
-from mnemon.testing.builders import candidates, memory
-from mnemon.testing.clock import SettableClock
+from memolith import Memolith, OwnerMemory, State
+from memolith.domain.items import Span
+from memolith.domain.recall import Recalled, Score
+from memolith.policies.forgetting import Wear, freshness
+from memolith.policies.ranking.model import Query
+from memolith.policies.rendering.companion import PREAMBLE
+from memolith.policies.rendering.model import Material
+from memolith.profiles.companion import CompanionNumbers, companion
+from memolith.testing.builders import candidates, memory
+from memolith.testing.clock import SettableClock
 
 Golden = Callable[[str], dict[str, Any]]
-Engines = Callable[..., Mnemon]
+Engines = Callable[..., Memolith]
 PROFILE = companion()
 
 

@@ -10,26 +10,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mnemon import Memory, Mnemon, Operation, OwnerMemory, State, Verdict
-from mnemon.domain.items import Span
-from mnemon.domain.recall import Recalled, Score
-from mnemon.errors import InvalidInput
-from mnemon.policies.arguments import expires_in
-from mnemon.policies.budgeting import estimated_tokens
-from mnemon.policies.forgetting import Wear, decay_lambda
-from mnemon.policies.importance import of_ten
-from mnemon.policies.merging import Ask, Candidate, Neighbour, Rewrite
-from mnemon.policies.ranking.bm25 import HALF_AT
-from mnemon.policies.ranking.model import Query
-from mnemon.policies.rendering.facts import format_memories
-from mnemon.policies.rendering.model import Material
-from mnemon.profiles.facts import FactsNumbers, facts
-from mnemon.testing.arbitrators import ScriptedArbitrator
-from mnemon.testing.builders import candidates, memory
-from mnemon.testing.clock import SettableClock
+from memolith import Memory, Memolith, Operation, OwnerMemory, State, Verdict
+from memolith.domain.items import Span
+from memolith.domain.recall import Recalled, Score
+from memolith.errors import InvalidInput
+from memolith.policies.arguments import expires_in
+from memolith.policies.budgeting import estimated_tokens
+from memolith.policies.forgetting import Wear, decay_lambda
+from memolith.policies.importance import of_ten
+from memolith.policies.merging import Ask, Candidate, Neighbour, Rewrite
+from memolith.policies.ranking.bm25 import HALF_AT
+from memolith.policies.ranking.model import Query
+from memolith.policies.rendering.facts import format_memories
+from memolith.policies.rendering.model import Material
+from memolith.profiles.facts import FactsNumbers, facts
+from memolith.testing.arbitrators import ScriptedArbitrator
+from memolith.testing.builders import candidates, memory
+from memolith.testing.clock import SettableClock
 
 Golden = Callable[[str], dict[str, Any]]
-Engines = Callable[..., Mnemon]
+Engines = Callable[..., Memolith]
 PROFILE = facts()
 
 

@@ -11,20 +11,20 @@ import numpy as np
 import pytest
 
 from integration.condensing import condensing, say, sentence, summarising, turns
-from mnemon import Mnemon, OwnerMemory
-from mnemon.domain.memories import Origin, State
-from mnemon.domain.recall import RecallResult
-from mnemon.errors import InvalidInput
-from mnemon.policies.documents import HEADINGS
-from mnemon.policies.merging import Candidate, Insert, Neighbour, Replace
-from mnemon.policies.ranking.model import Query
-from mnemon.policies.rendering.model import Material
-from mnemon.policies.triggers import LONG_CASCADE, SHORT_CASCADE
-from mnemon.profiles.tiers import tiers
-from mnemon.testing.builders import memory
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
-from mnemon.testing.model_server import Asked, refused
+from memolith import Memolith, OwnerMemory
+from memolith.domain.memories import Origin, State
+from memolith.domain.recall import RecallResult
+from memolith.errors import InvalidInput
+from memolith.policies.documents import HEADINGS
+from memolith.policies.merging import Candidate, Insert, Neighbour, Replace
+from memolith.policies.ranking.model import Query
+from memolith.policies.rendering.model import Material
+from memolith.policies.triggers import LONG_CASCADE, SHORT_CASCADE
+from memolith.profiles.tiers import tiers
+from memolith.testing.builders import memory
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.model_server import Asked, refused
 from samples import Golden, candidates, recalled, shown, words
 
 TIERS = tiers()
@@ -285,8 +285,8 @@ def test_only_the_user_says_what_is_personal(alice: OwnerMemory) -> None:
 
 
 def test_working_memory_is_the_last_20_messages_and_outlives_the_process(tmp_path: Path) -> None:
-    def reopened() -> Mnemon:
-        return Mnemon.open(
+    def reopened() -> Memolith:
+        return Memolith.open(
             tmp_path / "m.db", profile="tiers", embedder=HashingEmbedder(), tokens=WordCounter()
         )
 

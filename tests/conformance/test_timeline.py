@@ -15,20 +15,20 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from integration.condensing import condensing, sentence, turns
-from mnemon import Message, Mnemon, OwnerMemory
-from mnemon.domain.memories import Origin
-from mnemon.domain.recall import RecallResult
-from mnemon.errors import InvalidInput
-from mnemon.policies.merging import Candidate, Insert
-from mnemon.policies.ranking.keyword import words_of
-from mnemon.policies.rendering.model import Material
-from mnemon.policies.triggers import Consolidating
-from mnemon.ports.embedder import TextRole
-from mnemon.profiles.timeline import timeline
-from mnemon.testing.builders import memory
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
-from mnemon.testing.model_server import refused
+from memolith import Message, Memolith, OwnerMemory
+from memolith.domain.memories import Origin
+from memolith.domain.recall import RecallResult
+from memolith.errors import InvalidInput
+from memolith.policies.merging import Candidate, Insert
+from memolith.policies.ranking.keyword import words_of
+from memolith.policies.rendering.model import Material
+from memolith.policies.triggers import Consolidating
+from memolith.ports.embedder import TextRole
+from memolith.profiles.timeline import timeline
+from memolith.testing.builders import memory
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.model_server import refused
 from samples import Golden, candidates, recalled, shown, words
 
 TIMELINE = timeline()
@@ -208,7 +208,7 @@ class NoEmbedder:
 
 @pytest.fixture
 def alice(tmp_path: Path, clock: SettableClock) -> Iterator[OwnerMemory]:
-    with Mnemon.open(
+    with Memolith.open(
         tmp_path / "memory.db",
         profile="timeline",
         embedder=NoEmbedder(),
@@ -242,7 +242,7 @@ def test_nothing_is_wrong_with_a_store_without_vectors(
 ) -> None:
     alice.remember("User prefers Rust", key="language")
     alice.learn("I like tea", "Good")
-    with Mnemon.open(
+    with Memolith.open(
         tmp_path / "memory.db", embedder=NoEmbedder(), clock=clock, tokens=WordCounter()
     ) as again:
         assert again.verify().findings == ()
@@ -255,7 +255,7 @@ def test_a_key_goes_along_to_other_profiles_and_stores(
     tmp_path: Path, alice: OwnerMemory, clock: SettableClock
 ) -> None:
     kept = alice.remember("User prefers Rust", key="language")
-    with Mnemon.open(
+    with Memolith.open(
         tmp_path / "other.db", embedder=HashingEmbedder(), clock=clock, tokens=WordCounter()
     ) as other:
         other.remember("Speaks German", key="language", owner="alice")
@@ -370,8 +370,8 @@ def test_messages_are_logged_and_never_recalled(alice: OwnerMemory) -> None:
 def test_a_fresh_process_loads_no_model() -> None:
     program = """
 import sys
-from mnemon import Mnemon
-with Mnemon.open(":memory:", profile="timeline") as memory:
+from memolith import Memolith
+with Memolith.open(":memory:", profile="timeline") as memory:
     memory.remember("User prefers Rust", key="language", owner="alice")
     memory.learn("I like tea", "Good", owner="alice")
     assert memory.recall("rust", owner="alice").memories

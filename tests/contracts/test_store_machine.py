@@ -1,4 +1,4 @@
-"""The databases against the reference, step by step; see `mnemon.testing.store_machine`."""
+"""The databases against the reference, step by step; see `memolith.testing.store_machine`."""
 
 import shutil
 import tempfile
@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from mnemon.adapters.chroma.embedded import EmbeddedChroma
-from mnemon.adapters.chroma.store import ChromaStore
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.postgres.store import PostgresStore
-from mnemon.adapters.sqlite.store import SqliteStore
-from mnemon.ports.store import Store
-from mnemon.testing.store_machine import StoreMachine
+from memolith.adapters.chroma.embedded import EmbeddedChroma
+from memolith.adapters.chroma.store import ChromaStore
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.postgres.store import PostgresStore
+from memolith.adapters.sqlite.store import SqliteStore
+from memolith.ports.store import Store
+from memolith.testing.store_machine import StoreMachine
 from postgres import emptied, on_server, own
 
 

@@ -7,22 +7,22 @@ from pathlib import Path
 import pytest
 
 from chroma import UpToDateStore, on_server
-from mnemon.adapters.chroma.embedded import EmbeddedChroma
-from mnemon.adapters.chroma.server import ChromaServer
-from mnemon.adapters.chroma.store import ChromaStore
-from mnemon.adapters.crypto.master import KeyFile
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.crypto.ring import KeyRing
-from mnemon.adapters.crypto.xchacha import KeyRingCiphers
-from mnemon.adapters.inmemory.store import InMemoryStore
-from mnemon.adapters.sqlite.store import SqliteStore
-from mnemon.adapters.sqlite.vec import SqliteVecStore
-from mnemon.ports.store import Store
-from mnemon.testing.builders import DIMENSION
-from mnemon.testing.store_contract import StoreContract
-from mnemon.testing.store_reembedding import ReembeddingContract
-from mnemon.testing.store_scopes import ScopeContract
-from mnemon.testing.store_search import NearnessContract
+from memolith.adapters.chroma.embedded import EmbeddedChroma
+from memolith.adapters.chroma.server import ChromaServer
+from memolith.adapters.chroma.store import ChromaStore
+from memolith.adapters.crypto.master import KeyFile
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.xchacha import KeyRingCiphers
+from memolith.adapters.inmemory.store import InMemoryStore
+from memolith.adapters.sqlite.store import SqliteStore
+from memolith.adapters.sqlite.vec import SqliteVecStore
+from memolith.ports.store import Store
+from memolith.testing.builders import DIMENSION
+from memolith.testing.store_contract import StoreContract
+from memolith.testing.store_reembedding import ReembeddingContract
+from memolith.testing.store_scopes import ScopeContract
+from memolith.testing.store_search import NearnessContract
 from postgres import dropped, fresh, own
 
 NAME = "memory.db"

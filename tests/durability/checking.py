@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
 from durability.ledger import Ledger, everything
-from mnemon import Mnemon
-from mnemon.domain.recall import Mode
+from memolith import Memolith
+from memolith.domain.recall import Mode
 
 COLUMNS = (
     "trials",
@@ -48,7 +48,7 @@ class Tally:
         return [getattr(self, each.name) for each in fields(self)]
 
 
-def check(memory: Mnemon, ledger: Ledger, tally: Tally) -> None:
+def check(memory: Memolith, ledger: Ledger, tally: Tally) -> None:
     """Check a store after a trial: all of it by reading, what the trial wrote by searching."""
     differences = ledger.settle(everything(memory))
     tally.trials += 1
@@ -63,14 +63,14 @@ def check(memory: Mnemon, ledger: Ledger, tally: Tally) -> None:
     ledger.start_anew()
 
 
-def check_all(memory: Mnemon, ledger: Ledger, tally: Tally) -> None:
+def check_all(memory: Memolith, ledger: Ledger, tally: Tally) -> None:
     """Search for everything that was ever acknowledged and has not gone since."""
     keys = [(owner, id_) for owner, records in ledger.records.items() for id_ in records]
     search(memory, ledger, keys, tally)
     tally.acknowledged += ledger.acknowledged
 
 
-def search(memory: Mnemon, ledger: Ledger, keys: Iterable[Key], tally: Tally) -> None:
+def search(memory: Memolith, ledger: Ledger, keys: Iterable[Key], tally: Tally) -> None:
     """Search for records by vector and by word."""
     missed: list[tuple[Mode, Key]] = []
     for owner, id_ in keys:
@@ -86,7 +86,7 @@ def search(memory: Mnemon, ledger: Ledger, keys: Iterable[Key], tally: Tally) ->
     assert missed == []
 
 
-def finds(memory: Mnemon, owner: str, id_: str, content: str, *, ask: str, mode: Mode) -> bool:
+def finds(memory: Memolith, owner: str, id_: str, content: str, *, ask: str, mode: Mode) -> bool:
     """Return whether a search comes upon a record, or upon one that says the same."""
     result = memory.recall(ask, owner=owner, mode=mode, touch=False)
     return any(

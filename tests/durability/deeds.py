@@ -9,7 +9,7 @@ import apsw
 import psycopg
 
 from durability.ledger import PAGE
-from mnemon import Memory, Mnemon, OwnerMemory, Source
+from memolith import Memory, Memolith, OwnerMemory, Source
 
 _UNMARKED = """
 SELECT count(*) FROM messages
@@ -17,7 +17,7 @@ WHERE valid_to IS NULL AND (learned_at IS NULL OR marks <> 0)
 """
 
 
-def deeds(memory: Mnemon, owner: str) -> list[str]:
+def deeds(memory: Memolith, owner: str) -> list[str]:
     """Return every event of every memory of an owner, and of what each was made, sorted.
 
     Records are named by what they say, not by their ids, which no two stores share. So a message
@@ -33,7 +33,7 @@ def deeds(memory: Mnemon, owner: str) -> list[str]:
 def unlearned(store: str) -> int:
     """Return how many messages of a store are not marked as learned from."""
     if "://" in store:
-        with psycopg.connect(store, options="-c search_path=mnemon") as database:
+        with psycopg.connect(store, options="-c search_path=memolith") as database:
             ((count,),) = database.execute(_UNMARKED).fetchall()
     else:
         with closing(apsw.Connection(store)) as file:

@@ -8,7 +8,7 @@ from multiprocessing.connection import Connection
 import msgspec
 
 from durability.opening import PLAIN, opened
-from mnemon.testing.clock import SettableClock
+from memolith.testing.clock import SettableClock
 
 
 class Orders(msgspec.Struct, frozen=True):

@@ -11,9 +11,9 @@ import msgspec
 
 from durability.opening import ciphers
 from integration.learning import OWNER, client, end_session_after, opened, say_one
-from mnemon import Mnemon
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.script import Scripted, load_script
+from memolith import Memolith
+from memolith.testing.clock import SettableClock
+from memolith.testing.script import Scripted, load_script
 
 _PAUSE_S = 0.02
 """Between exchanges: people talk slowly enough for some of it to be learned meanwhile."""
@@ -63,7 +63,7 @@ def learn(encoded: bytes, telling: Connection) -> None:
 
 
 def _talk(
-    memory: Mnemon, clock: SettableClock, script: Sequence[Scripted], telling: Connection
+    memory: Memolith, clock: SettableClock, script: Sequence[Scripted], telling: Connection
 ) -> None:
     """Log what is left of a script, tell of each, and wait until it is learned from."""
     own = memory.owner(OWNER)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from mnemon import Memory, Message, Mnemon
+from memolith import Memory, Message, Memolith
 
 Stored = dict[str, dict[str, str]]
 """By owner and id, the contents of all that is active: memories and messages."""
@@ -127,7 +127,7 @@ def _has_happened(begun: Begun, stored: Mapping[str, str]) -> bool:
     return not set(begun.new).isdisjoint(stored.values())
 
 
-def everything(memory: Mnemon) -> Stored:
+def everything(memory: Memolith) -> Stored:
     """Read all that is active of all owners."""
     return {
         owner: {each.id: each.content for each in memories(memory, owner)}
@@ -136,7 +136,7 @@ def everything(memory: Mnemon) -> Stored:
     }
 
 
-def memories(memory: Mnemon, owner: str) -> Iterator[Memory]:
+def memories(memory: Memolith, owner: str) -> Iterator[Memory]:
     """Read an owner's active memories."""
     page = memory.list(owner=owner, limit=PAGE)
     yield from page.memories
@@ -145,6 +145,6 @@ def memories(memory: Mnemon, owner: str) -> Iterator[Memory]:
         yield from page.memories
 
 
-def _messages(memory: Mnemon, owner: str) -> Iterator[Message]:
+def _messages(memory: Memolith, owner: str) -> Iterator[Message]:
     for session in memory.sessions(owner=owner):
         yield from memory.messages(session.id, owner=owner)

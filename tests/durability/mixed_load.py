@@ -24,8 +24,8 @@ from durability.forking import started
 from durability.ledger import Stored, everything
 from durability.opening import PLAIN, opened
 from durability.words import Words
-from mnemon import Mnemon
-from mnemon.errors import MnemonError
+from memolith import Memolith
+from memolith.errors import MemolithError
 
 READS = ("recall", "context")
 
@@ -75,7 +75,7 @@ class Part(msgspec.Struct):
 class User:
     """A thread that does this and that, with the memories of its own making."""
 
-    memory: Mnemon
+    memory: Memolith
     owners: int
     random: random.Random
     words: Sequence[str]
@@ -99,7 +99,7 @@ class User:
             start = time.monotonic()
             try:
                 way(owner)
-            except MnemonError as error:
+            except MemolithError as error:
                 self.errors[f"{way.__name__}: {type(error).__name__}: {error}"] += 1
             self.took_s[way.__name__].append(time.monotonic() - start)
 

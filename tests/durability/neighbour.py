@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from durability.opening import opened
-from mnemon import Mnemon
+from memolith import Memolith
 
 OTHER = "somebody else"
 
@@ -38,7 +38,7 @@ def write(encoded: bytes, telling: Connection) -> None:
             telling.send(number)
 
 
-def _write_in_every_way(memory: Mnemon, owner: str, number: int) -> None:
+def _write_in_every_way(memory: Memolith, owner: str, number: int) -> None:
     own = memory.owner(owner)
     kept = own.remember(f"Parcel {number} is in the cellar", importance=0.1)
     own.learn(f"Where is parcel {number}?", "In the cellar.", session="elsewhere")

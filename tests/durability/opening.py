@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mnemon import Mnemon
-from mnemon.adapters.crypto.master import KeyFile
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.crypto.ring import KeyRing
-from mnemon.adapters.crypto.xchacha import KeyRingCiphers
-from mnemon.config import load
-from mnemon.ports.cipher import Ciphers
-from mnemon.ports.clock import Clock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith
+from memolith.adapters.crypto.master import KeyFile
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.xchacha import KeyRingCiphers
+from memolith.config import load
+from memolith.ports.cipher import Ciphers
+from memolith.ports.clock import Clock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 PLAIN = "plain"
 
@@ -25,7 +25,7 @@ def opened(
     busy_timeout_s: float = 10.0,
     statement_timeout_s: float = 60.0,
     connections: int = 8,
-) -> Mnemon:
+) -> Memolith:
     """Open a store.
 
     Args:
@@ -37,11 +37,11 @@ def opened(
         connections: How many there are to read at most, and as many to write.
     """
     settings = {
-        "MNEMON_BUSY_TIMEOUT_S": str(busy_timeout_s),
-        "MNEMON_POSTGRES__CONNECTIONS": str(connections),
-        "MNEMON_POSTGRES__STATEMENT_TIMEOUT_MS": str(round(statement_timeout_s * 1000)),
+        "MEMOLITH_BUSY_TIMEOUT_S": str(busy_timeout_s),
+        "MEMOLITH_POSTGRES__CONNECTIONS": str(connections),
+        "MEMOLITH_POSTGRES__STATEMENT_TIMEOUT_MS": str(round(statement_timeout_s * 1000)),
     }
-    return Mnemon.open(
+    return Memolith.open(
         store,
         embedder=HashingEmbedder(),
         tokens=WordCounter(),

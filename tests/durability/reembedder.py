@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from durability.opening import ciphers, opened
-from mnemon import Mnemon
-from mnemon.errors import WrongEmbeddingModel
-from mnemon.ports.embedder import TextRole
-from mnemon.services import reembed
-from mnemon.testing.embedders import HashingEmbedder
+from memolith import Memolith
+from memolith.errors import WrongEmbeddingModel
+from memolith.ports.embedder import TextRole
+from memolith.services import reembed
+from memolith.testing.embedders import HashingEmbedder
 
 DIMENSION = 48
 FEW = 7
@@ -51,7 +51,7 @@ def remade(
 ) -> reembed.Reembedded:
     """Make a store's vectors anew, few at a time."""
     reembed.BATCH = FEW
-    return Mnemon.reembed(store, embedder=embedder or Turned(pause_s), cipher=ciphers(key))
+    return Memolith.reembed(store, embedder=embedder or Turned(pause_s), cipher=ciphers(key))
 
 
 def use(store: str, key: str) -> int:

@@ -1,4 +1,4 @@
-"""`mnemon serve` at one port, started again and again."""
+"""`memolith serve` at one port, started again and again."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ import pytest
 from durability.checking import Tally
 from durability.ledger import Stored, everything
 from durability.opening import PLAIN, opened
-from mnemon import Message, Mnemon, OwnerMemory
-from mnemon.errors import StoreUnavailable
+from memolith import Message, Memolith, OwnerMemory
+from memolith.errors import StoreUnavailable
 from postgres import new_database
 from postgres_proxy import Cut, Proxy, proxy
 
@@ -60,7 +60,7 @@ CALLS: dict[str, Callable[[OwnerMemory, int], object]] = {
 }
 
 
-def written(memory: Mnemon) -> Stored:
+def written(memory: Memolith) -> Stored:
     return {owner: dict(records) for owner, records in everything(memory).items()}
 
 

@@ -14,23 +14,23 @@ from durability.checking import Tally
 from durability.ledger import Stored, everything
 from durability.opening import opened
 from durability.power import Disk, plugged_in
-from mnemon import Mnemon
-from mnemon.errors import NotFound
+from memolith import Memolith
+from memolith.errors import NotFound
 
 STORE, KEY = "memory.db", "key"
 PURGED = "The gate's code is 4711"
 
 
-def erase(memory: Mnemon) -> None:
+def erase(memory: Memolith) -> None:
     memory.erase("alice")
 
 
-def purge(memory: Mnemon) -> None:
+def purge(memory: Memolith) -> None:
     with suppress(NotFound):  # it may have happened before the cut
         memory.purge(key="gate", owner="alice")
 
 
-def rotate(memory: Mnemon) -> None:
+def rotate(memory: Memolith) -> None:
     memory.rotate_key("alice")
 
 
@@ -46,7 +46,7 @@ def after_rotating(before: Stored) -> Stored:
     return before
 
 
-def tell(memory: Mnemon) -> None:
+def tell(memory: Memolith) -> None:
     """Tell a new owner's first memory, for whom a key is made."""
     memory.remember("A first word", owner="carol", key="first")
 
@@ -100,7 +100,7 @@ def nothing(tmp_path: Path) -> Scene:
     return Scene(place, {})
 
 
-def cut_in(scene: Scene, call: Callable[[Mnemon], None], cut_after: int | None) -> Outcome:
+def cut_in(scene: Scene, call: Callable[[Memolith], None], cut_after: int | None) -> Outcome:
     """Do a call on a copy of the scene, with the power cut after so many changes, or at the end."""
     place = shutil.copytree(scene.place, scene.place.with_name("during"))
     disk = Disk(cut_after or 0, cut_after=cut_after)

@@ -13,8 +13,8 @@ import msgspec
 from durability.forking import Running, started
 from durability.jobber import Orders, do_jobs
 from durability.opening import PLAIN, opened
-from mnemon.services.scheduling import LEASE_S
-from mnemon.testing.clock import SettableClock
+from memolith.services.scheduling import LEASE_S
+from memolith.testing.clock import SettableClock
 
 _START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 _OWNERS = [f"owner {number}" for number in range(6)]

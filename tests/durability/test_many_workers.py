@@ -18,12 +18,12 @@ from durability.forking import started
 from durability.learner import Orders, learn
 from durability.opening import PLAIN, ciphers
 from integration.learning import OWNER, START, client, end, opened, say, work_off
-from mnemon import Mnemon
-from mnemon.domain.memories import State
-from mnemon.services.turns import LEASE_S
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.model_server import Asked, ModelServer, Rule
-from mnemon.testing.script import KnowingModel, load_script
+from memolith import Memolith
+from memolith.domain.memories import State
+from memolith.services.turns import LEASE_S
+from memolith.testing.clock import SettableClock
+from memolith.testing.model_server import Asked, ModelServer, Rule
+from memolith.testing.script import KnowingModel, load_script
 
 _PROCESSES = 3
 _OWNERS = [f"owner {number:02}" for number in range(20)]
@@ -61,11 +61,11 @@ class BoxModel:
         return {"facts": [{"content": found[0], **kind}]}
 
 
-def store_for(store: str, url: str, profile: str, clock: SettableClock) -> Mnemon:
+def store_for(store: str, url: str, profile: str, clock: SettableClock) -> Memolith:
     return opened(store, client(url), clock=clock, profile=profile, cipher=ciphers(PLAIN))
 
 
-def talk(memory: Mnemon, owner: str) -> None:
+def talk(memory: Memolith, owner: str) -> None:
     for number in range(_EXCHANGES):
         memory.learn(f"Box {number} of {owner} holds lamps.", "Noted.", owner=owner)
 
@@ -107,7 +107,7 @@ def test_three_processes_learn_everything_once_and_in_order(store: str) -> None:
             assert sum("remembered" in each for each in deeds(memory, owner)) == _EXCHANGES
 
 
-def told_in_order(memory: Mnemon, owner: str) -> list[int]:
+def told_in_order(memory: Memolith, owner: str) -> list[int]:
     """Return the numbers of the boxes that are remembered, in the order that it was written."""
     with memory._parts.store.read(owner) as snapshot:
         vitals = snapshot.vitals(states=frozenset({State.ACTIVE}))
@@ -144,7 +144,7 @@ def test_a_worker_that_was_taken_over_writes_nothing(store: str, profile: str) -
     with ModelServer(model) as server:
         url = server.openai_url
 
-        def opened_as(name: str, of: SettableClock) -> Mnemon:
+        def opened_as(name: str, of: SettableClock) -> Memolith:
             chat = client(url, name=name)
             return opened(store, chat, clock=of, profile=profile, cipher=ciphers(PLAIN))
 

@@ -16,7 +16,7 @@ from durability.ledger import Ledger, decode
 from durability.opening import PLAIN, opened
 from durability.workload import SHARED
 from durability.writer import Orders
-from mnemon import Mnemon
+from memolith import Memolith
 
 FACTS = ("I am allergic to peanuts.", "I like tea with milk.")
 
@@ -72,7 +72,7 @@ def write_at_once(
             assert_told_once(memory, fact, sessions=2 * threads)
 
 
-def assert_told_once(memory: Mnemon, fact: str, sessions: int) -> None:
+def assert_told_once(memory: Memolith, fact: str, sessions: int) -> None:
     """Check that a fact is one memory, which knows every message that told it."""
     kept = [
         each for each in memory.list(owner=SHARED, limit=1_000).memories if each.content == fact

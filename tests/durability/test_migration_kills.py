@@ -11,10 +11,10 @@ import apsw
 import pytest
 
 from durability.killing import killed
-from mnemon import Mnemon
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.sqlite.schema import MIGRATIONS
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.sqlite.schema import MIGRATIONS
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 MEMORIES = 40
 ROWS = 150_000
@@ -41,7 +41,7 @@ time.sleep(60)
 
 def migrate(store: Path) -> None:
     """Bring a store to a schema that does not exist yet."""
-    from mnemon.adapters.sqlite.opening import prepare
+    from memolith.adapters.sqlite.opening import prepare
 
     prepare(
         store,
@@ -52,8 +52,8 @@ def migrate(store: Path) -> None:
     )
 
 
-def opened(store: Path) -> Mnemon:
-    return Mnemon.open(
+def opened(store: Path) -> Memolith:
+    return Memolith.open(
         store, embedder=HashingEmbedder(), tokens=WordCounter(), cipher=PlainCipher()
     )
 

@@ -19,10 +19,10 @@ from durability.forking import Running, started
 from durability.neighbour import OTHER, Address, write
 from durability.opening import PLAIN, ciphers
 from integration.learning import OWNER, START, client, opened
-from mnemon import Message, Mnemon
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.model_server import Asked, ModelServer
-from mnemon.testing.script import KnowingModel, load_script
+from memolith import Message, Memolith
+from memolith.testing.clock import SettableClock
+from memolith.testing.model_server import Asked, ModelServer
+from memolith.testing.script import KnowingModel, load_script
 
 _WRITES = 3
 _PATIENCE_S = 60.0
@@ -51,7 +51,7 @@ class HeldModel:
         self._go_on.set()
 
 
-def extraction(memory: Mnemon, clock: SettableClock) -> None:
+def extraction(memory: Memolith, clock: SettableClock) -> None:
     said = load_script()[0]
     memory.learn(said.user, said.assistant, owner=OWNER)
     clock.advance(timedelta(hours=1))
@@ -59,14 +59,14 @@ def extraction(memory: Mnemon, clock: SettableClock) -> None:
     assert said.facts[0].content in contents(memory)
 
 
-def arbitration(memory: Mnemon, _clock: SettableClock) -> None:
+def arbitration(memory: Memolith, _clock: SettableClock) -> None:
     said = "The user drinks tea with honey from the valley each {} before work at home"
     memory.remember(said.format("morning"), owner=OWNER)
     memory.remember(said.format("evening"), owner=OWNER)
     assert contents(memory) >= {said.format("morning"), said.format("evening")}
 
 
-def condensing(memory: Mnemon, _clock: SettableClock) -> None:
+def condensing(memory: Memolith, _clock: SettableClock) -> None:
     said = (
         Message(role, text)
         for each in load_script()[:40]
@@ -78,7 +78,7 @@ def condensing(memory: Mnemon, _clock: SettableClock) -> None:
     assert all(each.by_model for each in made[:1])
 
 
-def compressing(memory: Mnemon, _clock: SettableClock) -> None:
+def compressing(memory: Memolith, _clock: SettableClock) -> None:
     history = [
         {"role": role, "content": text}
         for each in load_script()[:6]
@@ -89,7 +89,7 @@ def compressing(memory: Mnemon, _clock: SettableClock) -> None:
     assert not compressed.failed
 
 
-def contents(memory: Mnemon) -> set[str]:
+def contents(memory: Memolith) -> set[str]:
     return {each.content for each in memory.list(owner=OWNER).memories}
 
 
@@ -115,7 +115,7 @@ CALLS = pytest.mark.parametrize(
     ],
     ids=["extraction", "arbitration", "summary", "base memory", "history"],
 )
-Door = Callable[[Mnemon, SettableClock], None]
+Door = Callable[[Memolith, SettableClock], None]
 
 
 def write_meanwhile(path: Path, profile: str, door: Door, marker: str, held_s: float) -> None:

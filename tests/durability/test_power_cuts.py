@@ -15,9 +15,9 @@ from durability.ledger import Ledger, Line, everything
 from durability.opening import PLAIN, opened
 from durability.power import Disk, plugged_in
 from durability.workload import Worker
-from mnemon.adapters.crypto import ring_file
-from mnemon.adapters.sqlite import connections
-from mnemon.errors import KeyUnavailable
+from memolith.adapters.crypto import ring_file
+from memolith.adapters.sqlite import connections
+from memolith.errors import KeyUnavailable
 
 STORE, KEY = "memory.db", "key"
 

@@ -21,14 +21,14 @@ from numpy.typing import NDArray
 from durability.killing import environment
 from durability.opening import PLAIN, ciphers
 from durability.reembedder import DIMENSION, NEIGHBOUR, Turned, remade
-from mnemon import Memory, Message, Mnemon
-from mnemon.adapters.sql.store import SqlStore
-from mnemon.errors import Conflict, WrongEmbeddingModel
-from mnemon.ports.embedder import TextRole
-from mnemon.ports.reembedding import EmbeddingModel
-from mnemon.services.reembed import FREE_TRIES
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memory, Message, Memolith
+from memolith.adapters.sql.store import SqlStore
+from memolith.errors import Conflict, WrongEmbeddingModel
+from memolith.ports.embedder import TextRole
+from memolith.ports.reembedding import EmbeddingModel
+from memolith.services.reembed import FREE_TRIES
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 Answers = list[tuple[str, float]]
 
@@ -64,7 +64,7 @@ QUESTIONS = [
 OWNERS = ("anna", "bob")
 
 
-def furnish(memory: Mnemon, each: int = 20) -> None:
+def furnish(memory: Memolith, each: int = 20) -> None:
     """Give two owners memories and messages, some of them changed or forgotten, some twice."""
     for turn, owner in enumerate(OWNERS):
         chosen = random.Random(turn)  # noqa: S311 - the same in every run
@@ -84,15 +84,15 @@ def furnish(memory: Mnemon, each: int = 20) -> None:
         memory.log(said, owner=owner, session="s1")
 
 
-def answers(memory: Mnemon, owner: str) -> list[Answers]:
+def answers(memory: Memolith, owner: str) -> list[Answers]:
     """Return what is found for all questions, with its scores."""
     found = [memory.recall(question, owner=owner, top_k=8, touch=False) for question in QUESTIONS]
     return [[(each.content, each.score.total) for each in one.memories] for one in found]
 
 
-def opened(store: str, key: str, embedder: HashingEmbedder | None = None) -> Mnemon:
+def opened(store: str, key: str, embedder: HashingEmbedder | None = None) -> Memolith:
     """Open a store at an instant that stands still, so that nothing gets older."""
-    return Mnemon.open(
+    return Memolith.open(
         store,
         embedder=embedder or HashingEmbedder(),
         tokens=WordCounter(),
@@ -101,7 +101,7 @@ def opened(store: str, key: str, embedder: HashingEmbedder | None = None) -> Mne
     )
 
 
-def opened_anew(store: str, key: str) -> Mnemon:
+def opened_anew(store: str, key: str) -> Memolith:
     """Open a store whose vectors were made anew."""
     return opened(store, key, Turned())
 
@@ -127,7 +127,7 @@ def check_answers(store: str, key: str, embedder: HashingEmbedder) -> None:
 def check(store: str, key: str) -> None:
     """See that a store is as if it had had the other model from the start."""
     check_answers(store, key, Turned())
-    with pytest.raises(WrongEmbeddingModel, match="mnemon reembed --model hashing"):
+    with pytest.raises(WrongEmbeddingModel, match="memolith reembed --model hashing"):
         opened(store, key)
 
 
@@ -140,7 +140,7 @@ def test_a_store_is_as_if_it_had_had_the_model_from_the_start(
     with opened(store, key) as memory:
         furnish(memory)
         stats = memory.stats(owner="anna")
-        done = Mnemon.reembed(
+        done = Memolith.reembed(
             store,
             embedder=Turned(),
             cipher=ciphers(key),
@@ -156,7 +156,7 @@ def test_a_store_is_as_if_it_had_had_the_model_from_the_start(
     check(store, key)
     with opened_anew(store, key) as memory:
         assert memory.stats(owner="anna") == stats
-    assert Mnemon.reembed(store, embedder=Turned(), cipher=ciphers(key)).made == 0
+    assert Memolith.reembed(store, embedder=Turned(), cipher=ciphers(key)).made == 0
 
 
 def test_a_text_is_embedded_once(store: str) -> None:
@@ -173,7 +173,7 @@ def test_a_text_is_embedded_once(store: str) -> None:
         for number in range(3):
             memory.remember("Some other thing", owner="anna")
             memory.log([Message("Dan", "Yes, indeed.")], owner="anna", session=f"s{number}")
-    Mnemon.reembed(store, embedder=Noting(), cipher=ciphers(PLAIN))
+    Memolith.reembed(store, embedder=Noting(), cipher=ciphers(PLAIN))
     assert sorted(asked) == ["Dan: Yes, indeed.", "Some other thing"]
 
 
@@ -285,9 +285,9 @@ def test_another_model_is_refused_while_one_is_under_way(store: str) -> None:
         furnish(memory)
     half_made(store, PLAIN)
     with pytest.raises(Conflict, match="turned"):
-        Mnemon.reembed(store, embedder=HashingEmbedder(16, "third"), cipher=ciphers(PLAIN))
+        Memolith.reembed(store, embedder=HashingEmbedder(16, "third"), cipher=ciphers(PLAIN))
     with pytest.raises(Conflict):  # the model in use is another too
-        Mnemon.reembed(store, embedder=HashingEmbedder(), cipher=ciphers(PLAIN))
+        Memolith.reembed(store, embedder=HashingEmbedder(), cipher=ciphers(PLAIN))
     with pytest.raises(WrongEmbeddingModel, match="finish the change that is under way"):
         opened_anew(store, PLAIN)
 
@@ -296,10 +296,10 @@ def test_what_is_given_up_leaves_the_store_as_it_was(store: str) -> None:
     with opened(store, PLAIN) as memory:
         furnish(memory)
     half_made(store, PLAIN)
-    assert Mnemon.abandon_reembed(store, cipher=ciphers(PLAIN))
-    assert not Mnemon.abandon_reembed(store, cipher=ciphers(PLAIN))
+    assert Memolith.abandon_reembed(store, cipher=ciphers(PLAIN))
+    assert not Memolith.abandon_reembed(store, cipher=ciphers(PLAIN))
     check_answers(store, PLAIN, HashingEmbedder())
-    made = Mnemon.reembed(store, embedder=HashingEmbedder(16, "third"), cipher=ciphers(PLAIN))
+    made = Memolith.reembed(store, embedder=HashingEmbedder(16, "third"), cipher=ciphers(PLAIN))
     assert made.made > 60
 
 
@@ -377,7 +377,7 @@ def test_who_never_stops_writing_is_asked_to_wait(store: str) -> None:
 def test_who_asked_writers_to_wait_and_was_killed_is_not_waited_for_long(
     store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mnemon.adapters.sql.reembedding.HOLD_S", 0.1)
+    monkeypatch.setattr("memolith.adapters.sql.reembedding.HOLD_S", 0.1)
     with opened(store, PLAIN) as memory:
         memory.remember("The piano is in Lisbon", owner="anna")
         own = memory._parts.store
@@ -416,7 +416,7 @@ def test_a_worker_asks_no_model_for_what_it_could_not_keep(store: str) -> None:
         asked.append(messages[-1]["content"])
         return "{}"
 
-    with Mnemon.open(
+    with Memolith.open(
         store,
         embedder=HashingEmbedder(),
         tokens=WordCounter(),

@@ -21,8 +21,8 @@ from durability.opening import PLAIN, opened
 from durability.trials import LONGEST_CALL_S, OVER, Case, Found, expected, finish, trying
 from durability.workload import SHARED, Worker
 from integration.learning import PROFILES, say
-from mnemon import Mnemon
-from mnemon.errors import StoreUnavailable
+from memolith import Memolith
+from memolith.errors import StoreUnavailable
 from postgres import new_database
 from postgres_server import OwnServer, own_server
 
@@ -64,7 +64,7 @@ def kill_what_serves(server: OwnServer, store: str) -> None:
     with psycopg.connect(store) as database:
         found = database.execute(
             "SELECT pid FROM pg_stat_activity"
-            " WHERE application_name = 'mnemon' AND datname = current_database()"
+            " WHERE application_name = 'memolith' AND datname = current_database()"
         ).fetchone()
     assert found is not None
     server.kill_one(found[0])
@@ -81,7 +81,7 @@ class Users:
     changes only what is its own.
     """
 
-    def __init__(self, memory: Mnemon, seed: int) -> None:
+    def __init__(self, memory: Memolith, seed: int) -> None:
         self.ledger = Ledger()
         self.refused: list[StoreUnavailable] = []
         self.recalls = 0
@@ -215,7 +215,7 @@ def test_learning_through_twenty_troubles_ends_as_without(
     assert learn_through(server, store, tmp_path, tally, case, trouble) == expected(case)
 
 
-CALLS: dict[str, Callable[[Mnemon], object]] = {
+CALLS: dict[str, Callable[[Memolith], object]] = {
     "remember": lambda memory: memory.remember("The bicycle is red", owner="alice"),
     "learn": lambda memory: memory.learn("I like tea.", owner="alice"),
     "recall": lambda memory: memory.recall("bicycle", owner="alice"),

@@ -20,10 +20,10 @@ from durability.checking import Tally
 from durability.ledger import memories
 from durability.served import Server
 from integration.http.serving import environment
-from mnemon import Mnemon
-from mnemon.adapters.sql.idempotency import DONE_WITHIN
-from mnemon.config import load
-from mnemon.testing.model_server import Asked, ModelServer, late
+from memolith import Memolith
+from memolith.adapters.sql.idempotency import DONE_WITHIN
+from memolith.config import load
+from memolith.testing.model_server import Asked, ModelServer, late
 
 _MODEL_S = 0.05
 _LONGEST_S = 0.3
@@ -39,7 +39,7 @@ class Used:
 
     def check(self, tally: Tally, *, owed: Sequence[Told] = ()) -> None:
         """Look over its store, while it does not run: what is owed may be there, or not."""
-        with Mnemon.open(config=load(None, self.server.env, {})) as memory:
+        with Memolith.open(config=load(None, self.server.env, {})) as memory:
             tally.trials += 1
             report = memory.verify()
             tally.findings += len(report.findings)
@@ -56,7 +56,7 @@ class Used:
 Found = Counter[tuple[str, str, str]]
 
 
-def contents(memory: Mnemon, owners: Sequence[str]) -> Found:
+def contents(memory: Memolith, owners: Sequence[str]) -> Found:
     """Return how often each text stands in an owner's messages, or memories told as such."""
     found: Found = Counter()
     for owner in owners:
@@ -82,17 +82,17 @@ def used(store: str, folder: Path, seed: int, *, encrypted: bool = False) -> Ite
     with ModelServer(said) as model:
         env = environment(
             folder,
-            MNEMON_STORE=store,
-            MNEMON_ENABLE_ENCRYPTION=str(encrypted).lower(),
-            MNEMON_ENCRYPTION_KEY_PATH=str(folder / "key"),
-            MNEMON_WORKER="false",  # its model would be asked what it can't answer
-            MNEMON_CHAT__PROVIDER="openai",
-            MNEMON_CHAT__MODEL="scripted",
-            MNEMON_CHAT__BASE_URL=model.openai_url,
-            MNEMON_PROXY__MEMORY_TIMEOUT_MS="20000",  # on a machine that is busy
+            MEMOLITH_STORE=store,
+            MEMOLITH_ENABLE_ENCRYPTION=str(encrypted).lower(),
+            MEMOLITH_ENCRYPTION_KEY_PATH=str(folder / "key"),
+            MEMOLITH_WORKER="false",  # its model would be asked what it can't answer
+            MEMOLITH_CHAT__PROVIDER="openai",
+            MEMOLITH_CHAT__MODEL="scripted",
+            MEMOLITH_CHAT__BASE_URL=model.openai_url,
+            MEMOLITH_PROXY__MEMORY_TIMEOUT_MS="20000",  # on a machine that is busy
             OPENAI_API_KEY="sk-upstream",
         )
-        with Mnemon.open(config=load(None, env, {})) as memory:
+        with Memolith.open(config=load(None, env, {})) as memory:
             key = memory.create_api_key("clients", role="service").secret
         server = Server(env)
         yield Used(server, Clients(server.url, key, seed))

@@ -26,11 +26,11 @@ from integration.learning import (
     say,
     work_off,
 )
-from mnemon import Mnemon
-from mnemon.services.turns import LEASE_S
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.model_server import Asked, ModelServer, late
-from mnemon.testing.script import KnowingModel, Scripted, load_script
+from memolith import Memolith
+from memolith.services.turns import LEASE_S
+from memolith.testing.clock import SettableClock
+from memolith.testing.model_server import Asked, ModelServer, late
+from memolith.testing.script import KnowingModel, Scripted, load_script
 
 Found = tuple[End, list[str]]
 
@@ -92,7 +92,7 @@ class Trial:
         self.model = model
         self.clock = SettableClock(START)
 
-    def opened(self) -> Mnemon:
+    def opened(self) -> Memolith:
         """Open the store here."""
         return opened(
             self.store,

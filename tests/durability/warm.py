@@ -11,9 +11,9 @@ from pathlib import Path
 
 from durability.opening import ciphers
 from integration.learning import START, client, opened, say
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.model_server import ModelServer
-from mnemon.testing.script import KnowingModel, load_script
+from memolith.testing.clock import SettableClock
+from memolith.testing.model_server import ModelServer
+from memolith.testing.script import KnowingModel, load_script
 
 
 def _learn_once(folder: Path) -> None:

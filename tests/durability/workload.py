@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from durability.ledger import Begun, Done, Line
 from durability.words import Words
-from mnemon import Message, Mnemon
+from memolith import Message, Memolith
 
 SHARED = "everyone"
 _OLDER = 20
@@ -22,7 +22,7 @@ class Worker:
     """Writes to an owner of its own, and to one that it shares with all others."""
 
     def __init__(
-        self, memory: Mnemon, name: str, seed: int, report: Callable[[Line], None]
+        self, memory: Memolith, name: str, seed: int, report: Callable[[Line], None]
     ) -> None:
         self._memory = memory
         self._name = name

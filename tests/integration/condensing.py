@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from integration.learning import client
-from mnemon import Mnemon, OwnerMemory
-from mnemon.config import load
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
-from mnemon.testing.model_server import Asked, ModelServer, Rule
+from memolith import Memolith, OwnerMemory
+from memolith.config import load
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.model_server import Asked, ModelServer, Rule
 
 _TURN = re.compile(r"^> \[\d+\] (?:[^:\n]*: )?(.*)$", re.MULTILINE)
 _SENTENCE = re.compile(r"[^.]+\.")
@@ -52,11 +52,11 @@ def condensing(
     store: str | Path = ":memory:",
     *,
     numbers: Mapping[str, object] | None = None,
-) -> Iterator[tuple[Mnemon, ModelServer]]:
+) -> Iterator[tuple[Memolith, ModelServer]]:
     """Open a memory whose model is the rule; None: without a model."""
     with (
         ModelServer(rule or summarising) as server,
-        Mnemon.open(
+        Memolith.open(
             store,
             profile=profile,
             embedder=HashingEmbedder(),

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from mnemon import Mnemon, OwnerMemory
-from mnemon.adapters.crypto.master import KeyFile
-from mnemon.adapters.crypto.ring import KeyRing
-from mnemon.adapters.crypto.xchacha import KeyRingCiphers
-from mnemon.ports.cipher import Ciphers
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith, OwnerMemory
+from memolith.adapters.crypto.master import KeyFile
+from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.xchacha import KeyRingCiphers
+from memolith.ports.cipher import Ciphers
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 from .looking import Opener
 
@@ -27,14 +27,16 @@ def clock() -> SettableClock:
 @pytest.fixture(params=["sqlite", "inmemory"])
 def memory(
     request: pytest.FixtureRequest, tmp_path: Path, clock: SettableClock
-) -> Iterator[Mnemon]:
+) -> Iterator[Memolith]:
     url = tmp_path / "memory.db" if request.param == "sqlite" else ":memory:"
-    with Mnemon.open(url, embedder=HashingEmbedder(), clock=clock, tokens=WordCounter()) as opened:
+    with Memolith.open(
+        url, embedder=HashingEmbedder(), clock=clock, tokens=WordCounter()
+    ) as opened:
         yield opened
 
 
 @pytest.fixture
-def alice(memory: Mnemon) -> OwnerMemory:
+def alice(memory: Memolith) -> OwnerMemory:
     return memory.owner("alice")
 
 
@@ -52,9 +54,9 @@ def path(tmp_path: Path) -> Path:
 def opened(path: Path, ring: KeyRing, clock: SettableClock) -> Opener:
     """Opens an encrypted store anew, as another process would."""
 
-    def open_(where: Path = path, cipher: Ciphers | None = None) -> Mnemon:
+    def open_(where: Path = path, cipher: Ciphers | None = None) -> Memolith:
         fresh = KeyRing(ring.place, ring.source)
-        return Mnemon.open(
+        return Memolith.open(
             where,
             embedder=HashingEmbedder(),
             clock=clock,

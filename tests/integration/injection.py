@@ -15,29 +15,29 @@ from datetime import timedelta
 from io import BytesIO
 
 from integration.learning import START
-from mnemon import Memory, Message, Mnemon, OwnerMemory
-from mnemon.adapters.chat.openai import OpenAIChat
-from mnemon.config import load
-from mnemon.domain.memories import Origin, State
-from mnemon.domain.messages import Role
-from mnemon.exchange import jsonl
-from mnemon.exchange.transcripts import Transcript
-from mnemon.owner import DEFAULT_SESSION
-from mnemon.policies.condensing import Condensing, Conversations
-from mnemon.policies.rendering.defusing import QUOTED
-from mnemon.policies.triggers import Cascade
-from mnemon.policies.trust import OWN_KINDS, is_outranked
-from mnemon.profiles.chunks import chunks
-from mnemon.profiles.companion import companion
-from mnemon.profiles.facts import facts
-from mnemon.profiles.model import Profile
-from mnemon.profiles.standard import standard
-from mnemon.profiles.tiers import tiers
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
-from mnemon.testing.injections import Channel, GullibleModel, Injection, load_injections
-from mnemon.testing.model_server import Asked, ModelServer
-from mnemon.text.injection import is_suspicious
+from memolith import Memory, Message, Memolith, OwnerMemory
+from memolith.adapters.chat.openai import OpenAIChat
+from memolith.config import load
+from memolith.domain.memories import Origin, State
+from memolith.domain.messages import Role
+from memolith.exchange import jsonl
+from memolith.exchange.transcripts import Transcript
+from memolith.owner import DEFAULT_SESSION
+from memolith.policies.condensing import Condensing, Conversations
+from memolith.policies.rendering.defusing import QUOTED
+from memolith.policies.triggers import Cascade
+from memolith.policies.trust import OWN_KINDS, is_outranked
+from memolith.profiles.chunks import chunks
+from memolith.profiles.companion import companion
+from memolith.profiles.facts import facts
+from memolith.profiles.model import Profile
+from memolith.profiles.standard import standard
+from memolith.profiles.tiers import tiers
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.injections import Channel, GullibleModel, Injection, load_injections
+from memolith.testing.model_server import Asked, ModelServer
+from memolith.text.injection import is_suspicious
 
 WITH_MODEL = ("facts", "tiers", "standard")
 WITHOUT_MODEL = ("companion", "chunks")
@@ -125,12 +125,12 @@ def small(name: str) -> Profile:
 
 
 @contextmanager
-def attacked(name: str) -> Iterator[tuple[Mnemon, SettableClock, GullibleModel, ModelServer]]:
+def attacked(name: str) -> Iterator[tuple[Memolith, SettableClock, GullibleModel, ModelServer]]:
     """Open a memory of a profile, with a model that obeys every text where the profile uses one."""
     clock, model = SettableClock(START), GullibleModel()
     with (
         ModelServer(model) as server,
-        Mnemon.open(
+        Memolith.open(
             ":memory:",
             profile=small(name),
             embedder=HashingEmbedder(),
@@ -154,7 +154,7 @@ def aftermaths(name: str, cases: Sequence[Injection] | None = None) -> tuple[Aft
 
 
 def _aftermath(
-    memory: Mnemon,
+    memory: Memolith,
     clock: SettableClock,
     model: GullibleModel,
     server: ModelServer,

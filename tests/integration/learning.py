@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from mnemon import Mnemon
-from mnemon.adapters.chat.openai import OpenAIChat
-from mnemon.adapters.chat.steady import Care, SteadyChat
-from mnemon.config import load
-from mnemon.policies.retrying import Breaking, Retrying
-from mnemon.ports.cipher import Ciphers
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
-from mnemon.testing.model_server import ModelServer, Rule
-from mnemon.testing.script import Scripted, load_script
+from memolith import Memolith
+from memolith.adapters.chat.openai import OpenAIChat
+from memolith.adapters.chat.steady import Care, SteadyChat
+from memolith.config import load
+from memolith.policies.retrying import Breaking, Retrying
+from memolith.ports.cipher import Ciphers
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.model_server import ModelServer, Rule
+from memolith.testing.script import Scripted, load_script
 
 OWNER = "johanna"
 
@@ -32,11 +32,11 @@ SHORT_TIMEOUT_S = 0.25
 """Where calls are to run out of time."""
 
 SMALL_CASCADES = {
-    "MNEMON_TIERS__SHORT_TERM_THRESHOLD": "12",
-    "MNEMON_TIERS__SHORT_TERM_KEEP": "4",
-    "MNEMON_TIERS__LONG_TERM_THRESHOLD": "6",
-    "MNEMON_TIERS__LONG_TERM_KEEP": "2",
-    "MNEMON_CHAT__CALLS_AT_ONCE": "4",
+    "MEMOLITH_TIERS__SHORT_TERM_THRESHOLD": "12",
+    "MEMOLITH_TIERS__SHORT_TERM_KEEP": "4",
+    "MEMOLITH_TIERS__LONG_TERM_THRESHOLD": "6",
+    "MEMOLITH_TIERS__LONG_TERM_KEEP": "2",
+    "MEMOLITH_CHAT__CALLS_AT_ONCE": "4",
 }
 """So that sixty exchanges fire both cascades."""
 
@@ -81,7 +81,7 @@ def remembering(
     *,
     timeout_s: float = TIMEOUT_S,
     worker: bool = False,
-) -> Iterator[tuple[Mnemon, ModelServer]]:
+) -> Iterator[tuple[Memolith, ModelServer]]:
     """Open a memory with a scripted model."""
     with (
         ModelServer(rule) as server,
@@ -104,9 +104,9 @@ def opened(
     profile: str,
     cipher: Ciphers | None = None,
     worker: bool = False,
-) -> Mnemon:
+) -> Memolith:
     """Open a memory that learns with a model."""
-    return Mnemon.open(
+    return Memolith.open(
         store,
         profile=profile,
         embedder=HashingEmbedder(),
@@ -119,13 +119,13 @@ def opened(
     )
 
 
-def say(memory: Mnemon, clock: SettableClock, script: Sequence[Scripted] | None = None) -> None:
+def say(memory: Memolith, clock: SettableClock, script: Sequence[Scripted] | None = None) -> None:
     """Log the sixty exchanges, two minutes apart, in sessions of twenty that end."""
     for number, exchange in enumerate(load_script() if script is None else script):
         say_one(memory, clock, number, exchange)
 
 
-def say_one(memory: Mnemon, clock: SettableClock, number: int, exchange: Scripted) -> None:
+def say_one(memory: Memolith, clock: SettableClock, number: int, exchange: Scripted) -> None:
     """Log one of the sixty exchanges; with the last of a session, that ends."""
     session = f"day {number // _SESSION}"
     memory.learn(exchange.user, exchange.assistant, owner=OWNER, session=session)
@@ -133,13 +133,13 @@ def say_one(memory: Mnemon, clock: SettableClock, number: int, exchange: Scripte
     end_session_after(memory, number + 1)
 
 
-def end_session_after(memory: Mnemon, said: int) -> None:
+def end_session_after(memory: Memolith, said: int) -> None:
     """End the session that ends with so many exchanges, if one does; twice does no harm."""
     if said and said % _SESSION == 0:
         memory.end_session(f"day {said // _SESSION - 1}", owner=OWNER)
 
 
-def work_off(memory: Mnemon, clock: SettableClock) -> int:
+def work_off(memory: Memolith, clock: SettableClock) -> int:
     """Work until nothing waits and nothing is due; return how often something failed."""
     failed = 0
     for _ in range(_MOST_ROUNDS):
@@ -154,7 +154,7 @@ def work_off(memory: Mnemon, clock: SettableClock) -> int:
     raise AssertionError(f"it does not end: {memory.backlog(owner=OWNER)}")
 
 
-def end(memory: Mnemon) -> End:
+def end(memory: Memolith) -> End:
     """Return what is remembered."""
     own = memory.owner(OWNER)
     summaries = own.summaries()

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from databases import rows
-from mnemon import Mnemon
-from mnemon.adapters.sql.resealing import SEALED
-from mnemon.ports.embedder import TextRole
-from mnemon.testing.embedders import HashingEmbedder
+from memolith import Memolith
+from memolith.adapters.sql.resealing import SEALED
+from memolith.ports.embedder import TextRole
+from memolith.testing.embedders import HashingEmbedder
 
-Opener = Callable[..., Mnemon]
+Opener = Callable[..., Memolith]
 """See the fixture `opened`."""
 
 _WORD = re.compile(rb"(?=((?:[bdfgklmnprstvz][aeiou]){5}))")

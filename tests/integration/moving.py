@@ -13,16 +13,16 @@ import apsw
 
 from integration.condensing import condensing, sentence
 from migrations.saving import furnish
-from mnemon import Message, Mnemon
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.config import Loaded, load
-from mnemon.ports.cipher import Ciphers
-from mnemon.ports.moving import Movable
-from mnemon.services.migrate import Migrated
-from mnemon.stores import open_store
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
-from mnemon.testing.hostile import HOSTILE
+from memolith import Message, Memolith
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.config import Loaded, load
+from memolith.ports.cipher import Ciphers
+from memolith.ports.moving import Movable
+from memolith.services.migrate import Migrated
+from memolith.stores import open_store
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.hostile import HOSTILE
 from postgres import dropped, own, schemas_like
 
 Rows = dict[tuple[str | None, str], list[tuple[Any, ...]]]
@@ -50,8 +50,8 @@ class Places:
     def ciphers(self) -> Ciphers | None:
         return None if self.encrypted else PlainCipher()
 
-    def opened(self, name: str) -> Mnemon:
-        return Mnemon.open(
+    def opened(self, name: str) -> Memolith:
+        return Memolith.open(
             self.urls[name],
             embedder=HashingEmbedder(),
             tokens=WordCounter(),
@@ -62,7 +62,7 @@ class Places:
         )
 
     def move(self, source: str, to: str, *, verify: bool = False) -> Migrated:
-        return Mnemon.migrate(
+        return Memolith.migrate(
             self.urls[to],
             self.urls[source],
             verify=verify,

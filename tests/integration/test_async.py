@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from mnemon import AsyncMnemon, Message
-from mnemon.errors import InvalidInput, StoreUnavailable
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import AsyncMemolith, Message
+from memolith.errors import InvalidInput, StoreUnavailable
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 
-async def open_at(path: Path) -> AsyncMnemon:
-    return await AsyncMnemon.open(path, embedder=HashingEmbedder(), tokens=WordCounter())
+async def open_at(path: Path) -> AsyncMemolith:
+    return await AsyncMemolith.open(path, embedder=HashingEmbedder(), tokens=WordCounter())
 
 
 def test_the_asynchronous_engine_does_the_same(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_the_event_loop_goes_on_while_the_engine_works(tmp_path: Path) -> None:
         return [[1.0, 0.0] for _ in texts]
 
     async def run() -> int:
-        async with await AsyncMnemon.open(
+        async with await AsyncMemolith.open(
             tmp_path / "memory.db", embedder=slow, tokens=WordCounter()
         ) as memory:
             writing = asyncio.ensure_future(memory.remember("x", owner="alice"))

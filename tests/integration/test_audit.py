@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from mnemon import AsyncMnemon, Mnemon, OwnerMemory
-from mnemon.domain.audits import Audit, Told
-from mnemon.errors import InvalidInput
-from mnemon.services.audit import Comparing, audited
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import AsyncMemolith, Memolith, OwnerMemory
+from memolith.domain.audits import Audit, Told
+from memolith.errors import InvalidInput
+from memolith.services.audit import Comparing, audited
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 
 def planted(owner: OwnerMemory) -> dict[str, str]:
@@ -40,7 +40,7 @@ def test_an_owner_without_memories_has_no_junk(alice: OwnerMemory) -> None:
     assert audit.filler.examples == ()
 
 
-def test_each_kind_of_junk_is_found(memory: Mnemon, alice: OwnerMemory) -> None:
+def test_each_kind_of_junk_is_found(memory: Memolith, alice: OwnerMemory) -> None:
     ids = planted(alice)
     memory.owner("bob").remember("Hello!")
     audit = alice.audit(examples=1)
@@ -96,7 +96,7 @@ def test_what_an_assistant_tells_again_is_an_echo(alice: OwnerMemory) -> None:
 
 def test_no_vector_is_made_for_it(tmp_path: Path, clock: SettableClock) -> None:
     embedder = HashingEmbedder()
-    with Mnemon.open(
+    with Memolith.open(
         tmp_path / "m.db", profile="timeline", embedder=embedder, clock=clock, tokens=WordCounter()
     ) as memory:
         memory.remember("Lives in Oslo", key="home", owner="alice")
@@ -125,7 +125,7 @@ def test_what_is_learned_of_filler_is_nothing(alice: OwnerMemory) -> None:
 
 
 async def _audited(path: Path, clock: SettableClock) -> int:
-    async with await AsyncMnemon.open(
+    async with await AsyncMemolith.open(
         path, embedder=HashingEmbedder(), clock=clock, tokens=WordCounter()
     ) as memory:
         await memory.remember("Hello!", owner="alice")

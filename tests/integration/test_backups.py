@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from mnemon import AsyncMnemon, Mnemon
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.errors import (
+from memolith import AsyncMemolith, Memolith
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.errors import (
     Conflict,
     InvalidInput,
     KeyUnavailable,
@@ -20,18 +20,18 @@ from mnemon.errors import (
     StoreDamaged,
     StoreUnavailable,
 )
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 pytestmark = pytest.mark.sqlite
 
 
-def opened(path: Path | str, *, encrypted: bool = False) -> Mnemon:
+def opened(path: Path | str, *, encrypted: bool = False) -> Memolith:
     cipher = None if encrypted else PlainCipher()
-    return Mnemon.open(path, embedder=HashingEmbedder(), tokens=WordCounter(), cipher=cipher)
+    return Memolith.open(path, embedder=HashingEmbedder(), tokens=WordCounter(), cipher=cipher)
 
 
 def restore(backup: Path, store: Path, *, force: bool = False) -> object:
-    return Mnemon.restore_backup(backup, store, force=force, cipher=PlainCipher())
+    return Memolith.restore_backup(backup, store, force=force, cipher=PlainCipher())
 
 
 def fill(path: Path) -> None:
@@ -53,8 +53,8 @@ def test_what_was_backed_up_comes_back_as_it_was(tmp_path: Path, *, encrypted: b
     assert backup.stat().st_mode & 0o077 == 0
     cipher = None if encrypted else PlainCipher()
     with pytest.raises(Conflict, match="already"):
-        Mnemon.restore_backup(backup, store, cipher=cipher)
-    done = Mnemon.restore_backup(backup, store, force=True, cipher=cipher)
+        Memolith.restore_backup(backup, store, cipher=cipher)
+    done = Memolith.restore_backup(backup, store, force=True, cipher=cipher)
     assert (done.owners, done.erased, done.remembers_erased) == (1, 0, True)
     assert done.kept == tmp_path / "memory.db.before-restore"
     with opened(store, encrypted=encrypted) as memory:
@@ -74,7 +74,7 @@ def test_who_was_erased_since_stays_gone_and_others_are_whole(tmp_path: Path) ->
         memory.erase("alice")
         bobs = list(memory.export(owner="bob"))
     assert b"aliceville" in backup.read_bytes()
-    done = Mnemon.restore_backup(backup, store, force=True, cipher=PlainCipher())
+    done = Memolith.restore_backup(backup, store, force=True, cipher=PlainCipher())
     assert (done.owners, done.erased) == (1, 1)
     assert b"alice" not in store.read_bytes()
     with opened(store) as memory:
@@ -92,7 +92,7 @@ def test_the_erased_stay_gone_from_a_backup_of_another_store_too(tmp_path: Path)
         memory.backup(backup)
     with opened(store) as memory:
         memory.erase("alice")
-    done = Mnemon.restore_backup(backup, store, force=True)
+    done = Memolith.restore_backup(backup, store, force=True)
     assert done.erased == 1
     with opened(store, encrypted=True) as memory, pytest.raises(OwnerErased):
         memory.remember("Back again", owner="alice")
@@ -100,10 +100,10 @@ def test_the_erased_stay_gone_from_a_backup_of_another_store_too(tmp_path: Path)
 
 WRITER = """
 import sys
-from mnemon import Mnemon
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
-with Mnemon.open(
+from memolith import Memolith
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.testing.embedders import HashingEmbedder, WordCounter
+with Memolith.open(
     sys.argv[1], embedder=HashingEmbedder(), tokens=WordCounter(), cipher=PlainCipher()
 ) as memory:
     for number in range(100_000):
@@ -140,10 +140,10 @@ def test_a_store_that_is_open_is_not_replaced(tmp_path: Path) -> None:
     fill(store)
     with opened(store) as memory:
         memory.backup(backup)
-        config = tmp_path / "mnemon.toml"
+        config = tmp_path / "memolith.toml"
         config.write_text("[memory]\nbusy_timeout_s = 0.1\n")
         with pytest.raises(StoreUnavailable, match="open in another program"):
-            Mnemon.restore_backup(backup, store, force=True, cipher=PlainCipher(), config=config)
+            Memolith.restore_backup(backup, store, force=True, cipher=PlainCipher(), config=config)
         memory.remember("Still here", owner="alice")
     with opened(store) as memory:
         assert memory.recall("Still here", owner="alice").memories
@@ -204,11 +204,11 @@ def test_a_damaged_store_gives_way_and_is_kept(tmp_path: Path) -> None:
     with opened(store) as memory:
         memory.backup(backup)
     store.write_bytes(b"rubbish" * 1000)
-    done = Mnemon.restore_backup(backup, store, force=True, cipher=PlainCipher())
+    done = Memolith.restore_backup(backup, store, force=True, cipher=PlainCipher())
     assert not done.remembers_erased
     assert isinstance(done.kept, Path)
     assert done.kept.read_bytes() == b"rubbish" * 1000
-    again = Mnemon.restore_backup(backup, store, force=True, cipher=PlainCipher())
+    again = Memolith.restore_backup(backup, store, force=True, cipher=PlainCipher())
     assert again.kept == tmp_path / "memory.db.before-restore-2"
     with opened(store) as memory:
         assert memory.owners() == ["alice", "bob"]
@@ -220,18 +220,18 @@ def test_a_backup_is_restored_where_there_is_nothing(tmp_path: Path) -> None:
     with opened(store) as memory:
         memory.backup(backup)
     shutil.rmtree(tmp_path / "new", ignore_errors=True)
-    done = Mnemon.restore_backup(backup, tmp_path / "new" / "memory.db", cipher=PlainCipher())
+    done = Memolith.restore_backup(backup, tmp_path / "new" / "memory.db", cipher=PlainCipher())
     assert done.kept is None
     with opened(done.store) as memory:
         assert memory.owners() == ["alice", "bob"]
 
 
 async def _asynchronously(store: Path, backup: Path) -> None:
-    async with await AsyncMnemon.open(
+    async with await AsyncMemolith.open(
         store, embedder=HashingEmbedder(), tokens=WordCounter(), cipher=PlainCipher()
     ) as memory:
         await memory.backup(backup)
-    await AsyncMnemon.restore_backup(backup, store, force=True, cipher=PlainCipher())
+    await AsyncMemolith.restore_backup(backup, store, force=True, cipher=PlainCipher())
 
 
 def test_asynchronous_programs_can_do_it_too(tmp_path: Path) -> None:

@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from mnemon import Memory, Message, Mnemon, OwnerMemory
-from mnemon.domain.memories import Action, State
-from mnemon.policies.changing.relation import Relation, relation
-from mnemon.testing.changes import Change, load_changes
-from mnemon.testing.clock import SettableClock
-from mnemon.text.normal import content_key
+from memolith import Memory, Message, Memolith, OwnerMemory
+from memolith.domain.memories import Action, State
+from memolith.policies.changing.relation import Relation, relation
+from memolith.testing.changes import Change, load_changes
+from memolith.testing.clock import SettableClock
+from memolith.text.normal import content_key
 
 
 def _active(owner: OwnerMemory) -> list[str]:
@@ -105,7 +105,7 @@ def test_what_was_said_earlier_changes_nothing(alice: OwnerMemory, clock: Settab
 
 
 def test_a_key_an_end_and_another_owner_stand_for_themselves(
-    alice: OwnerMemory, memory: Mnemon, clock: SettableClock
+    alice: OwnerMemory, memory: Memolith, clock: SettableClock
 ) -> None:
     keyed = alice.remember("I live in Oslo", key="home")
     alice.remember("I live in Bergen")

@@ -1,4 +1,4 @@
-"""`mnemon chat` as it is installed, with the services' own clients and a scripted model."""
+"""`memolith chat` as it is installed, with the services' own clients and a scripted model."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from typing import Any, Self
 import pytest
 
 from databases import PLACES
-from mnemon import Mnemon, OwnerMemory
-from mnemon.config import load
-from mnemon.ports.chat import Turn
-from mnemon.testing.model_server import Answer, Asked, ModelServer
-from mnemon.testing.script import KnowingModel, load_script
+from memolith import Memolith, OwnerMemory
+from memolith.config import load
+from memolith.ports.chat import Turn
+from memolith.testing.model_server import Answer, Asked, ModelServer
+from memolith.testing.script import KnowingModel, load_script
 
-PROGRAM = Path(sys.executable).with_name("mnemon")
+PROGRAM = Path(sys.executable).with_name("memolith")
 DEADLINE_S = 60.0
 PROTOCOLS = ("openai", "ollama", "anthropic")
 
@@ -58,18 +58,18 @@ class Chat:
     """The program in a folder of its own."""
 
     def __init__(self, folder: Path, server: ModelServer, protocol: str = "openai") -> None:
-        own = {name: text for name, text in os.environ.items() if not name.startswith("MNEMON_")}
+        own = {name: text for name, text in os.environ.items() if not name.startswith("MEMOLITH_")}
         folders = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "HOME", "USERPROFILE", "LOCALAPPDATA")
         self.environment = {
             **own,
             **{name: str(folder / "home") for name in folders},
             "TERM": "dumb",
-            "MNEMON_STORE": str(folder / "memory.db"),
-            "MNEMON_ENABLE_ENCRYPTION": "false",
-            "MNEMON_CHAT__PROVIDER": protocol,
-            "MNEMON_CHAT__MODEL": "scripted",
-            "MNEMON_CHAT__BASE_URL": server.openai_url if protocol == "openai" else server.url,
-            "MNEMON_CHAT__MAX_RETRIES": "0",
+            "MEMOLITH_STORE": str(folder / "memory.db"),
+            "MEMOLITH_ENABLE_ENCRYPTION": "false",
+            "MEMOLITH_CHAT__PROVIDER": protocol,
+            "MEMOLITH_CHAT__MODEL": "scripted",
+            "MEMOLITH_CHAT__BASE_URL": server.openai_url if protocol == "openai" else server.url,
+            "MEMOLITH_CHAT__MAX_RETRIES": "0",
             "OPENAI_API_KEY": "sk-of-the-tests",
             "ANTHROPIC_API_KEY": "sk-of-the-tests",
             **PLACES.variables(folder / "memory.db"),
@@ -92,8 +92,8 @@ class Chat:
     @contextmanager
     def memory(self, owner: str) -> Iterator[OwnerMemory]:
         """Look at what the program has stored."""
-        plain = load(None, {"MNEMON_ENABLE_ENCRYPTION": "false"}, {})
-        with Mnemon.open(self.folder / "memory.db", config=plain) as memory:
+        plain = load(None, {"MEMOLITH_ENABLE_ENCRYPTION": "false"}, {})
+        with Memolith.open(self.folder / "memory.db", config=plain) as memory:
             yield memory.owner(owner)
 
 

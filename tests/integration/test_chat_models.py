@@ -14,15 +14,15 @@ from typing import Any, cast
 
 import pytest
 
-from mnemon.adapters.chat.anthropic import AnthropicChat
-from mnemon.adapters.chat.ollama import OllamaChat
-from mnemon.adapters.chat.openai import OpenAIChat
-from mnemon.adapters.chat.steady import Care, SteadyChat
-from mnemon.adapters.clients import wire
-from mnemon.errors import ServiceFailed
-from mnemon.policies.retrying import Breaking, Retrying
-from mnemon.ports.chat import Prompt, Reply, Schema, Turn
-from mnemon.testing.model_server import (
+from memolith.adapters.chat.anthropic import AnthropicChat
+from memolith.adapters.chat.ollama import OllamaChat
+from memolith.adapters.chat.openai import OpenAIChat
+from memolith.adapters.chat.steady import Care, SteadyChat
+from memolith.adapters.clients import wire
+from memolith.errors import ServiceFailed
+from memolith.policies.retrying import Breaking, Retrying
+from memolith.ports.chat import Prompt, Reply, Schema, Turn
+from memolith.testing.model_server import (
     Answer,
     Asked,
     Fault,
@@ -481,10 +481,10 @@ def test_a_third_of_calls_failing_costs_retries_and_no_replies() -> None:
     assert unreliable.spoiled == len(server.asked) - 30 + len(garbage)
 
 
-def test_importing_mnemon_and_opening_without_a_model_imports_no_client() -> None:
+def test_importing_memolith_and_opening_without_a_model_imports_no_client() -> None:
     code = (
-        "import sys, mnemon; from mnemon.bootstrap import open_chat\n"
-        "from mnemon.config import load\n"
+        "import sys, memolith; from memolith.bootstrap import open_chat\n"
+        "from memolith.config import load\n"
         "assert open_chat(load().settings) is None\n"
         "print([name for name in ('openai', 'ollama', 'anthropic', 'httpx', 'httpx2', 'pydantic')"
         " if name in sys.modules])"

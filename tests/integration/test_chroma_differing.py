@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from chroma import collection_of, held, keep, nearest, on_server, opened, sent
-from mnemon.adapters.chroma.collections import Points
-from mnemon.adapters.chroma.embedded import EmbeddedChroma
-from mnemon.adapters.chroma.server import ChromaServer
-from mnemon.adapters.chroma.store import ChromaStore
-from mnemon.errors import InvalidConfiguration, ServiceFailed
-from mnemon.testing.builders import DIMENSION
+from memolith.adapters.chroma.collections import Points
+from memolith.adapters.chroma.embedded import EmbeddedChroma
+from memolith.adapters.chroma.server import ChromaServer
+from memolith.adapters.chroma.store import ChromaStore
+from memolith.errors import InvalidConfiguration, ServiceFailed
+from memolith.testing.builders import DIMENSION
 
 
 @pytest.fixture
@@ -155,7 +155,7 @@ def test_closing_leaves_nothing_open(tmp_path: Path) -> None:
         keep(store, range(1, 4))
         store.close()
         store.close()
-    assert [each.name for each in threading.enumerate() if each.name == "mnemon-vectors"] == []
+    assert [each.name for each in threading.enumerate() if each.name == "memolith-vectors"] == []
     assert [each for each in _open_files() if each.is_relative_to(tmp_path)] == []
 
 

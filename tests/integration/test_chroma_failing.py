@@ -23,13 +23,13 @@ from chroma import (
     opened,
     sent,
 )
-from mnemon.adapters.chroma import ledger
-from mnemon.adapters.chroma.collections import Found
-from mnemon.adapters.chroma.embedded import EmbeddedChroma
-from mnemon.adapters.chroma.server import ChromaServer
-from mnemon.adapters.chroma.store import ChromaStore
-from mnemon.errors import ServiceFailed
-from mnemon.testing.builders import record_id
+from memolith.adapters.chroma import ledger
+from memolith.adapters.chroma.collections import Found
+from memolith.adapters.chroma.embedded import EmbeddedChroma
+from memolith.adapters.chroma.server import ChromaServer
+from memolith.adapters.chroma.store import ChromaStore
+from memolith.errors import ServiceFailed
+from memolith.testing.builders import record_id
 
 SLOW_S = 0.3
 

@@ -19,16 +19,16 @@ from chroma import (
     opened,
     sent,
 )
-from mnemon.adapters.chroma.server import ChromaServer
-from mnemon.adapters.chroma.store import ChromaStore
-from mnemon.adapters.crypto.master import KeyFile
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.crypto.ring import KeyRing
-from mnemon.adapters.crypto.xchacha import KeyRingCiphers
-from mnemon.adapters.sqlite.store import SqliteStore
-from mnemon.ports.cipher import KeyChanging
-from mnemon.testing.builders import DIMENSION, at, memory, record_id, short_entry
-from mnemon.testing.store_reembedding import OTHER, fill, other_vector, reembed
+from memolith.adapters.chroma.server import ChromaServer
+from memolith.adapters.chroma.store import ChromaStore
+from memolith.adapters.crypto.master import KeyFile
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.xchacha import KeyRingCiphers
+from memolith.adapters.sqlite.store import SqliteStore
+from memolith.ports.cipher import KeyChanging
+from memolith.testing.builders import DIMENSION, at, memory, record_id, short_entry
+from memolith.testing.store_reembedding import OTHER, fill, other_vector, reembed
 
 
 @pytest.fixture

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.sqlite.store import SqliteStore
-from mnemon.domain.work import Work
-from mnemon.ports.work import Claim
-from mnemon.testing.builders import at, message, record_id
-from mnemon.testing.store_records import numbers_of, say
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.sqlite.store import SqliteStore
+from memolith.domain.work import Work
+from memolith.ports.work import Claim
+from memolith.testing.builders import at, message, record_id
+from memolith.testing.store_records import numbers_of, say
 
 pytestmark = pytest.mark.sqlite
 
@@ -22,11 +22,11 @@ _ROUNDS = 25
 
 _OPENED = """
 import sys
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.sqlite.store import SqliteStore
-from mnemon.domain.memories import Source
-from mnemon.domain.work import Work
-from mnemon.testing.builders import at, memory, record_id, short_entry
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.sqlite.store import SqliteStore
+from memolith.domain.memories import Source
+from memolith.domain.work import Work
+from memolith.testing.builders import at, memory, record_id, short_entry
 
 store = SqliteStore.open(sys.argv[1], cipher=PlainCipher(), busy_timeout_s=30)
 claims = store.claims

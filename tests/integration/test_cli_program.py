@@ -14,13 +14,13 @@ import pytest
 
 from databases import PLACES
 
-PROGRAM = Path(sys.executable).with_name("mnemon")
+PROGRAM = Path(sys.executable).with_name("memolith")
 DEADLINE_S = 60.0
 
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    own = {name: text for name, text in os.environ.items() if not name.startswith("MNEMON_")}
+    own = {name: text for name, text in os.environ.items() if not name.startswith("MEMOLITH_")}
     folders = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "HOME", "USERPROFILE", "LOCALAPPDATA")
     homes = {name: str(tmp_path / "home") for name in folders}
     return own | homes | PLACES.variables(tmp_path / "memory.db")
@@ -61,7 +61,7 @@ def test_an_error_is_one_sentence_without_a_stack_trace(
     (tmp_path / "notes.txt").write_text("no store " * 1000)
     failed = run(environment, tmp_path, "stats", "--store", "notes.txt")
     assert (failed.returncode, failed.stdout) == (11, b"")
-    assert failed.stderr.startswith(b"mnemon: ")
+    assert failed.stderr.startswith(b"memolith: ")
     assert failed.stderr.count(b"\n") == 1
 
 

@@ -16,19 +16,19 @@ import pytest
 from numpy.typing import NDArray
 
 from integration.condensing import condensing, sentence, summarising, turns
-from mnemon import Mnemon, OwnerMemory
-from mnemon.config import load
-from mnemon.domain.memories import Origin, State
-from mnemon.errors import InvalidInput, ServiceFailed
-from mnemon.policies.extractive import MARK
-from mnemon.policies.histories import SUMMARY, is_entry
-from mnemon.policies.triggers import Trigger
-from mnemon.ports.embedder import TextRole
-from mnemon.services.compressing import RAW
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
-from mnemon.testing.hostile import HOSTILE
-from mnemon.testing.model_server import Asked, ModelServer, refused
+from memolith import Memolith, OwnerMemory
+from memolith.config import load
+from memolith.domain.memories import Origin, State
+from memolith.errors import InvalidInput, ServiceFailed
+from memolith.policies.extractive import MARK
+from memolith.policies.histories import SUMMARY, is_entry
+from memolith.policies.triggers import Trigger
+from memolith.ports.embedder import TextRole
+from memolith.services.compressing import RAW
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.hostile import HOSTILE
+from memolith.testing.model_server import Asked, ModelServer, refused
 
 PROFILES = ("standard", "companion", "facts", "chunks", "tiers", "timeline")
 
@@ -308,7 +308,7 @@ class BrokenEmbedder(HashingEmbedder):
 
 
 def test_an_embedder_that_fails_makes_no_history_wait(clock: SettableClock) -> None:
-    with Mnemon.open(
+    with Memolith.open(
         ":memory:", embedder=BrokenEmbedder(), tokens=WordCounter(), clock=clock
     ) as memory:
         made = memory.compress(talk(6), session="s", owner="agent")
@@ -437,7 +437,7 @@ def test_another_model_may_do_it(clock: SettableClock) -> None:
             "chat.api_key_env": "HOME",
             "timeline.consolidation_model": "small",
         }
-        with Mnemon.open(
+        with Memolith.open(
             ":memory:",
             profile="timeline",
             embedder=HashingEmbedder(),

@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 
 from integration.condensing import condensing, say, sentence, summarising, turns
-from mnemon import Memory, Message, Mnemon, OwnerMemory
-from mnemon.domain.memories import Origin, State
-from mnemon.domain.messages import Role
-from mnemon.errors import NotFound, ServiceFailed
-from mnemon.policies.documents import MAX_WORDS
-from mnemon.policies.extractive import MARK
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.hostile import HOSTILE
-from mnemon.testing.model_server import Asked, ModelServer, in_turn, refused
+from memolith import Memory, Message, Memolith, OwnerMemory
+from memolith.domain.memories import Origin, State
+from memolith.domain.messages import Role
+from memolith.errors import NotFound, ServiceFailed
+from memolith.policies.documents import MAX_WORDS
+from memolith.policies.extractive import MARK
+from memolith.testing.clock import SettableClock
+from memolith.testing.hostile import HOSTILE
+from memolith.testing.model_server import Asked, ModelServer, in_turn, refused
 
 
 @pytest.fixture(params=["sqlite", "inmemory"])
@@ -30,12 +30,12 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> str | Path:
 
 
 @pytest.fixture
-def tiers(store: str | Path, clock: SettableClock) -> Iterator[tuple[Mnemon, ModelServer]]:
+def tiers(store: str | Path, clock: SettableClock) -> Iterator[tuple[Memolith, ModelServer]]:
     with condensing("tiers", clock, summarising, store) as opened:
         yield opened
 
 
-def consolidated(memory: Mnemon) -> list[tuple[str, int, bool]]:
+def consolidated(memory: Memolith) -> list[tuple[str, int, bool]]:
     return [(m.what, m.sources, m.by_model) for m in memory.consolidate(owner="alice")]
 
 
@@ -47,7 +47,7 @@ def contents(own: OwnerMemory) -> list[str]:
 
 
 def test_from_thirty_messages_on_all_but_the_newest_ten_get_a_summary(
-    tiers: tuple[Mnemon, ModelServer],
+    tiers: tuple[Memolith, ModelServer],
 ) -> None:
     memory, server = tiers
     alice = memory.owner("alice")
@@ -70,7 +70,7 @@ def test_from_thirty_messages_on_all_but_the_newest_ten_get_a_summary(
 
 
 def test_messages_of_all_conversations_count_in_the_order_they_were_said(
-    tiers: tuple[Mnemon, ModelServer],
+    tiers: tuple[Memolith, ModelServer],
 ) -> None:
     memory, server = tiers
     alice = memory.owner("alice")
@@ -100,7 +100,7 @@ def test_after_an_import_no_prompt_is_long_and_just_the_newest_ten_are_left(
 
 
 def test_results_of_tools_are_no_part_of_a_summary_and_nothing_is_made_of_them_alone(
-    tiers: tuple[Mnemon, ModelServer],
+    tiers: tuple[Memolith, ModelServer],
 ) -> None:
     memory, server = tiers
     alice = memory.owner("alice")
@@ -115,7 +115,7 @@ def test_results_of_tools_are_no_part_of_a_summary_and_nothing_is_made_of_them_a
 
 
 def test_what_waits_for_a_review_and_what_a_prompt_brought_in_is_not_summarised(
-    tiers: tuple[Mnemon, ModelServer],
+    tiers: tuple[Memolith, ModelServer],
 ) -> None:
     memory, server = tiers
     alice = memory.owner("alice")
@@ -133,7 +133,7 @@ def test_what_waits_for_a_review_and_what_a_prompt_brought_in_is_not_summarised(
 SMALL = {"tiers.short_term_threshold": 4, "tiers.short_term_keep": 1}
 
 
-def summarise(memory: Mnemon, count: int, first: int = 0) -> None:
+def summarise(memory: Memolith, count: int, first: int = 0) -> None:
     """Let so many summaries of three messages each come to be."""
     alice = memory.owner("alice")
     for number in range(first, first + count):
@@ -599,7 +599,7 @@ def test_two_who_consolidate_at_once_write_each_summary_once(
 
 def test_nothing_is_held_while_the_model_is_asked(tmp_path: Path, clock: SettableClock) -> None:
     store = tmp_path / "memory.db"
-    others: list[Mnemon] = []
+    others: list[Memolith] = []
 
     def watching(asked: Asked) -> Any:
         others[0].remember("Written meanwhile", owner="alice", kind="event")
@@ -619,7 +619,7 @@ def test_nothing_is_held_while_the_model_is_asked(tmp_path: Path, clock: Settabl
 
 
 def test_an_undone_summary_of_messages_is_not_made_again(
-    tiers: tuple[Mnemon, ModelServer],
+    tiers: tuple[Memolith, ModelServer],
 ) -> None:
     memory, server = tiers
     alice = memory.owner("alice")
@@ -635,7 +635,7 @@ def test_an_undone_summary_of_messages_is_not_made_again(
     assert [each.id for each in alice.summaries()] == [summary.id]
 
 
-def test_only_summaries_can_be_undone(tiers: tuple[Mnemon, ModelServer]) -> None:
+def test_only_summaries_can_be_undone(tiers: tuple[Memolith, ModelServer]) -> None:
     memory, _ = tiers
     fact = memory.remember("Lives in Oslo", owner="alice", kind="personal")
     with pytest.raises(NotFound):

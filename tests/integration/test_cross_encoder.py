@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from mnemon import Mnemon
-from mnemon.adapters.rerankers.cross_encoder import CrossEncoderReranker
-from mnemon.errors import ServiceFailed
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith
+from memolith.adapters.rerankers.cross_encoder import CrossEncoderReranker
+from memolith.errors import ServiceFailed
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
-torch = pytest.importorskip("torch", reason="the extra mnemon[rerank] is not installed")
+torch = pytest.importorskip("torch", reason="the extra memolith[rerank] is not installed")
 transformers = pytest.importorskip(
-    "transformers", reason="the extra mnemon[rerank] is not installed"
+    "transformers", reason="the extra memolith[rerank] is not installed"
 )
-pytest.importorskip("sentence_transformers", reason="the extra mnemon[rerank] is not installed")
+pytest.importorskip("sentence_transformers", reason="the extra memolith[rerank] is not installed")
 
 WORDS = "[PAD] [UNK] [CLS] [SEP] [MASK] which database we use is tea i drink postgres the large"
 TEXTS = ["we use postgres", "i drink tea", "the database is large"]
@@ -81,9 +81,9 @@ def test_a_model_that_is_not_there_is_said_so_each_time(tmp_path: Path) -> None:
 
 
 def test_recall_takes_its_word(model: Path, tmp_path: Path) -> None:
-    config = tmp_path / "mnemon.toml"
+    config = tmp_path / "memolith.toml"
     config.write_text(f'[memory.chunks]\nreranker_enabled = true\nreranker_model = "{model}"\n')
-    with Mnemon.open(
+    with Memolith.open(
         ":memory:",
         profile="chunks",
         embedder=HashingEmbedder(),

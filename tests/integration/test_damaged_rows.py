@@ -8,17 +8,19 @@ from pathlib import Path
 import pytest
 
 from databases import execute
-from mnemon import Message, Mnemon, OwnerMemory
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.domain.messages import Role
-from mnemon.errors import StoreDamaged
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Message, Memolith, OwnerMemory
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.domain.messages import Role
+from memolith.errors import StoreDamaged
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 NO_TEXT = "CAST(x'cc616374697665' AS TEXT)"
 
 
-def opened(path: Path) -> Mnemon:
-    return Mnemon.open(path, embedder=HashingEmbedder(), tokens=WordCounter(), cipher=PlainCipher())
+def opened(path: Path) -> Memolith:
+    return Memolith.open(
+        path, embedder=HashingEmbedder(), tokens=WordCounter(), cipher=PlainCipher()
+    )
 
 
 @pytest.fixture
@@ -70,7 +72,7 @@ def check(path: Path, statement: str, reading: str) -> None:
         )
     assert execute(path, f"{statement} WHERE owner_id = 1")
     with opened(path) as memory:
-        with pytest.raises(StoreDamaged, match=r"damaged.*run `mnemon verify`"):
+        with pytest.raises(StoreDamaged, match=r"damaged.*run `memolith verify`"):
             READINGS[reading](memory.owner("alice"), ids)
         READINGS[reading](memory.owner("bob"), bobs)
         for repair in (False, True, False):
@@ -140,7 +142,7 @@ def test_a_fact_of_the_store_that_is_lost_is_damage(path: Path) -> None:
 def test_an_item_whose_role_there_is_not_is_named_and_repaired(path: Path, reading: str) -> None:
     assert execute(path, "UPDATE items SET role = 'qser' WHERE owner_id = 1 AND kind IS NULL")
     with opened(path) as memory:
-        with pytest.raises(StoreDamaged, match="run `mnemon verify`"):
+        with pytest.raises(StoreDamaged, match="run `memolith verify`"):
             READINGS[reading](memory.owner("alice"), [])
         assert {each.kind for each in memory.verify().findings} == {"item"}
         assert memory.verify(repair=True).is_clean
@@ -153,7 +155,7 @@ def test_an_item_whose_record_is_not_there_is_named_and_repaired(path: Path) -> 
         "UPDATE items SET record_id = zeroblob(16) WHERE owner_id = 1 AND valid_to IS NULL",
     )
     with opened(path) as memory:
-        with pytest.raises(StoreDamaged, match="run `mnemon verify`"):
+        with pytest.raises(StoreDamaged, match="run `memolith verify`"):
             READINGS["recall"](memory.owner("alice"), [])
         assert {each.kind for each in memory.verify().findings} >= {"item"}
         assert memory.verify(repair=True).is_clean
@@ -166,7 +168,7 @@ def test_a_role_that_there_is_not_is_named_and_repaired(path: Path, role: str) -
     assert execute(path, damage)
     with opened(path) as memory:
         for reading in ("messages", "recall"):
-            with pytest.raises(StoreDamaged, match="run `mnemon verify`"):
+            with pytest.raises(StoreDamaged, match="run `memolith verify`"):
                 READINGS[reading](memory.owner("alice"), [])
         assert {each.kind for each in memory.verify().findings} == {"value"}
         assert memory.verify(repair=True).is_clean

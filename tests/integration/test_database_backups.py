@@ -16,13 +16,13 @@ from psycopg import sql
 
 from integration.apart import filled, mount_tmpfs, run_apart
 from integration.moving import Places, Rows, changed, places
-from mnemon import Mnemon
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.crypto.xchacha import XChaChaCipher
-from mnemon.adapters.sql.moving import Moving
-from mnemon.adapters.sql.tables import OWNER_FACTS, OWNERS
-from mnemon.config import load
-from mnemon.errors import (
+from memolith import Memolith
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.xchacha import XChaChaCipher
+from memolith.adapters.sql.moving import Moving
+from memolith.adapters.sql.tables import OWNER_FACTS, OWNERS
+from memolith.config import load
+from memolith.errors import (
     Conflict,
     KeyUnavailable,
     NotFound,
@@ -31,11 +31,11 @@ from mnemon.errors import (
     StoreUnavailable,
     WrongEmbeddingModel,
 )
-from mnemon.ports.backups import Restored
-from mnemon.ports.embedder import TextRole
-from mnemon.stores import reset_store
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith.ports.backups import Restored
+from memolith.ports.embedder import TextRole
+from memolith.stores import reset_store
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 from postgres import schemas_like
 from unit.cli.conftest import Program, WithoutModel
 
@@ -65,7 +65,7 @@ def furnished(at: Places, name: str) -> Places:
 def restored(
     at: Places, backup: Path, to: str, *, force: bool = False, keys_of: str | None = None
 ) -> Restored:
-    return Mnemon.restore_backup(
+    return Memolith.restore_backup(
         backup,
         at.urls[to],
         force=force,
@@ -127,7 +127,7 @@ def test_a_backup_made_while_vectors_are_made_anew_goes_on_with_that(
 
     def reembed(name: str, embedder: HashingEmbedder) -> None:
         url = at.urls[name]
-        Mnemon.reembed(url, embedder=embedder, config=at.config, cipher=at.ciphers)
+        Memolith.reembed(url, embedder=embedder, config=at.config, cipher=at.ciphers)
 
     class BackingUp(HashingEmbedder):
         """Backs the store up while it is asked."""
@@ -144,7 +144,7 @@ def test_a_backup_made_while_vectors_are_made_anew_goes_on_with_that(
     reembed(to, HashingEmbedder(64))
     with pytest.raises(WrongEmbeddingModel):
         at.opened(to)
-    with Mnemon.open(
+    with Memolith.open(
         at.urls[to],
         embedder=HashingEmbedder(64),
         tokens=WordCounter(),
@@ -313,7 +313,7 @@ def _backs_up_to_a_full_disk(folder: Path, url: str, schema: str) -> None:
     disk.mkdir()
     mount_tmpfs(disk, 1_000)
     config = load(None, {}, {"postgres.schema": schema})
-    with Mnemon.open(
+    with Memolith.open(
         url, config=config, cipher=PlainCipher(), embedder=HashingEmbedder(), worker=False
     ) as memory:
         with filled(disk, but_for_kilobytes=64), pytest.raises(StoreUnavailable, match="full"):
@@ -335,7 +335,7 @@ def test_a_backup_to_a_full_disk_leaves_nothing(plain: Places, tmp_path: Path) -
 def test_the_commands_do_the_same(
     at: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MNEMON_POSTGRES__SCHEMA", at.config.settings.postgres.schema)
+    monkeypatch.setenv("MEMOLITH_POSTGRES__SCHEMA", at.config.settings.postgres.schema)
     backup = tmp_path / "copy.db"
     furnished(at, "server")
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from mnemon import Message, Mnemon, OwnerMemory, State
-from mnemon.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
-from mnemon.services.touches import Touches
-from mnemon.testing.clock import SettableClock
+from memolith import Message, Memolith, OwnerMemory, State
+from memolith.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
+from memolith.services.touches import Touches
+from memolith.testing.clock import SettableClock
 
 
 def test_only_an_active_memory_is_superseded_and_only_by_an_active_one(
@@ -108,7 +108,7 @@ def test_one_id_twice_in_a_call_is_one_message(alice: OwnerMemory) -> None:
 
 
 @pytest.mark.local
-def test_the_engine_says_who_it_remembers(memory: Mnemon, alice: OwnerMemory) -> None:
+def test_the_engine_says_who_it_remembers(memory: Memolith, alice: OwnerMemory) -> None:
     assert memory.owners() == []
     alice.remember("x")
     memory.remember("y", owner="bob")
@@ -117,7 +117,7 @@ def test_the_engine_says_who_it_remembers(memory: Mnemon, alice: OwnerMemory) ->
 
 
 def test_a_use_that_cant_be_noted_is_logged_and_the_answer_comes(
-    memory: Mnemon,
+    memory: Memolith,
     alice: OwnerMemory,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -135,7 +135,7 @@ def test_a_use_that_cant_be_noted_is_logged_and_the_answer_comes(
     assert "tea" not in caplog.text
 
 
-def test_touches_are_written_without_being_asked(memory: Mnemon, alice: OwnerMemory) -> None:
+def test_touches_are_written_without_being_asked(memory: Memolith, alice: OwnerMemory) -> None:
     stored = alice.remember("Likes green tea")
     touches = Touches(memory._parts.store, SettableClock(datetime(2026, 5, 1, tzinfo=UTC)))
     touches.add("alice", [])
@@ -149,4 +149,4 @@ def test_touches_are_written_without_being_asked(memory: Mnemon, alice: OwnerMem
 def test_what_is_opened_with_is_checked_at_once(name: str) -> None:
     options: dict[str, Any] = {name: 3}
     with pytest.raises(InvalidInput, match=name):
-        Mnemon.open(":memory:", **options)
+        Memolith.open(":memory:", **options)

@@ -15,20 +15,20 @@ import pytest
 from numpy.typing import NDArray
 
 from databases import check_nothing_is_held, execute
-from mnemon import Mnemon, stores
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.config import Settings, load
-from mnemon.domain.memories import State
-from mnemon.errors import MnemonError, NotFound, StoreUnavailable
-from mnemon.ports.embedder import TextRole
-from mnemon.services.indexing import Indexer, Text
-from mnemon.services.writing import ROUNDS, Underway, Writing
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
-from mnemon.testing.model_server import Asked, ModelServer
-from mnemon.testing.script import KnowingModel, load_script
-from mnemon.testing.trespass import DOORS, furnish
-from mnemon.testing.witness import WitnessEmbedder
+from memolith import Memolith, stores
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.config import Settings, load
+from memolith.domain.memories import State
+from memolith.errors import MemolithError, NotFound, StoreUnavailable
+from memolith.ports.embedder import TextRole
+from memolith.services.indexing import Indexer, Text
+from memolith.services.writing import ROUNDS, Underway, Writing
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.model_server import Asked, ModelServer
+from memolith.testing.script import KnowingModel, load_script
+from memolith.testing.trespass import DOORS, furnish
+from memolith.testing.witness import WitnessEmbedder
 
 from .learning import SMALL_CASCADES, client, say_one, work_off
 
@@ -71,17 +71,17 @@ class Looked:
         self.clock = clock
 
     @contextmanager
-    def open(self, profile: str | None = None) -> Iterator[tuple[Mnemon, WitnessEmbedder]]:
+    def open(self, profile: str | None = None) -> Iterator[tuple[Memolith, WitnessEmbedder]]:
         witness = WitnessEmbedder(HashingEmbedder(), lambda: check_nothing_is_held(self.path))
         config = load(env={}, overrides={"enable_encryption": False, "profile": profile})
-        with Mnemon.open(
+        with Memolith.open(
             self.path, embedder=witness, clock=self.clock, tokens=WordCounter(), config=config
         ) as memory:
             yield memory, witness
 
-    def open_with(self, embedder: HashingEmbedder) -> Mnemon:
+    def open_with(self, embedder: HashingEmbedder) -> Memolith:
         config = load(env={}, overrides={"enable_encryption": False})
-        return Mnemon.open(
+        return Memolith.open(
             self.path, embedder=embedder, clock=self.clock, tokens=WordCounter(), config=config
         )
 
@@ -115,7 +115,7 @@ def test_no_door_embeds_while_it_holds_the_store(looked: Looked, door: str) -> N
     looked.forget_vectors()
     with looked.open() as (memory, witness):
         for call in islice(DOORS[door](things, things), CALLS):
-            with suppress(MnemonError):
+            with suppress(MemolithError):
                 result = call(memory, door, "bob" if door == "import_" else "alice")
                 if isinstance(result, Iterator):
                     list(result)
@@ -154,11 +154,11 @@ def test_learning_and_consolidation_ask_their_model_and_embed_apart(
         return knowing(asked)
 
     # One call at a time, and one exchange: while the next is asked for, the last may be written.
-    env = {**SMALL_CASCADES, "MNEMON_CHAT__CALLS_AT_ONCE": "1", "MNEMON_ENABLE_ENCRYPTION": "0"}
+    env = {**SMALL_CASCADES, "MEMOLITH_CHAT__CALLS_AT_ONCE": "1", "MEMOLITH_ENABLE_ENCRYPTION": "0"}
     witness = WitnessEmbedder(HashingEmbedder(), lambda: check_nothing_is_held(looked.path))
     with (
         ModelServer(rule) as server,
-        Mnemon.open(
+        Memolith.open(
             looked.path,
             profile=profile,
             embedder=witness,
@@ -244,11 +244,11 @@ def test_a_change_made_while_texts_are_embedded_is_kept(looked: Looked) -> None:
 
 ANOTHER = """
 import sys
-from mnemon import Mnemon
-from mnemon.config import load
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith
+from memolith.config import load
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 config = load(env={}, overrides={"enable_encryption": False, "busy_timeout_s": 0.5})
-with Mnemon.open(
+with Memolith.open(
     sys.argv[1], embedder=HashingEmbedder(), tokens=WordCounter(), config=config
 ) as memory:
     memory.remember("Written by another process", owner="alice")

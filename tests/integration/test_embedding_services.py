@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mnemon import Mnemon
-from mnemon.adapters.chat.steady import Care
-from mnemon.adapters.embedders.ollama import OllamaVectors
-from mnemon.adapters.embedders.openai import OpenAIVectors
-from mnemon.adapters.embedders.service import Limits, ServiceEmbedder
-from mnemon.config import Loaded, load
-from mnemon.errors import InvalidConfiguration, ServiceFailed, WrongEmbeddingModel
-from mnemon.policies.embedding_models import chosen
-from mnemon.policies.retrying import Breaking, Retrying
-from mnemon.testing.embedders import HashingEmbedder
-from mnemon.testing.model_server import (
+from memolith import Memolith
+from memolith.adapters.chat.steady import Care
+from memolith.adapters.embedders.ollama import OllamaVectors
+from memolith.adapters.embedders.openai import OpenAIVectors
+from memolith.adapters.embedders.service import Limits, ServiceEmbedder
+from memolith.config import Loaded, load
+from memolith.errors import InvalidConfiguration, ServiceFailed, WrongEmbeddingModel
+from memolith.policies.embedding_models import chosen
+from memolith.policies.retrying import Breaking, Retrying
+from memolith.testing.embedders import HashingEmbedder
+from memolith.testing.model_server import (
     Answer,
     Asked,
     ModelServer,
@@ -36,8 +36,8 @@ from mnemon.testing.model_server import (
     refused,
 )
 
-pytest.importorskip("openai", reason="the extra mnemon[openai] is not installed")
-pytest.importorskip("ollama", reason="the extra mnemon[ollama] is not installed")
+pytest.importorskip("openai", reason="the extra memolith[openai] is not installed")
+pytest.importorskip("ollama", reason="the extra memolith[ollama] is not installed")
 
 TEXTS = ["The tram to Oslo is red", "Bob owes Anna", "Anna owes Bob a tram"]
 KEY = "sk-this-is-my-own-key"
@@ -368,10 +368,10 @@ def configured(provider: str, server: ModelServer, **more: object) -> Loaded:
 def test_a_store_is_built_and_recalled_through_a_service(provider: str, tmp_path: Path) -> None:
     file = tmp_path / "memory.db"
     with ModelServer(dimension=768) as server:
-        with Mnemon.open(file, config=configured(provider, server, dimension=256)) as memory:
+        with Memolith.open(file, config=configured(provider, server, dimension=256)) as memory:
             memory.remember("Allergic to hazelnuts", owner="alice")
             memory.learn("My name is Alice. I like trams.", owner="alice")
-        with Mnemon.open(file, config=configured(provider, server, dimension=256)) as memory:
+        with Memolith.open(file, config=configured(provider, server, dimension=256)) as memory:
             found = memory.recall("trams", owner="alice", mode="vector").memories
             assert "trams" in found[0].content
             store = memory._parts.store
@@ -386,7 +386,7 @@ def test_a_secret_is_taken_out_before_a_text_leaves(provider: str) -> None:
     token = "gh~p_a8Kd03Lmqpx9Zt7bVn2cRw5yUe1iOaSdFgHj".replace("~", "")
     with (
         ModelServer(dimension=768) as server,
-        Mnemon.open(":memory:", config=configured(provider, server)) as memory,
+        Memolith.open(":memory:", config=configured(provider, server)) as memory,
     ):
         memory.remember(f"The tram's key is {token}", owner="alice")
         memory.learn(f"I use {token} for the tram.", owner="alice")
@@ -399,24 +399,24 @@ def test_a_secret_is_taken_out_before_a_text_leaves(provider: str) -> None:
 def test_a_store_of_another_model_or_length_is_refused(provider: str, tmp_path: Path) -> None:
     file = tmp_path / "memory.db"
     with ModelServer(dimension=768) as server:
-        with Mnemon.open(file, config=configured(provider, server)) as memory:
+        with Memolith.open(file, config=configured(provider, server)) as memory:
             memory.remember("Allergic to hazelnuts", owner="alice")
         asked = len(server.asked)
         for other in ({"dimension": 256}, {"model": "bge-m3"}, {"model": "of-my-own"}):
-            with pytest.raises(WrongEmbeddingModel, match="mnemon reembed --model") as raised:
-                Mnemon.open(file, config=configured(provider, server, **other))
+            with pytest.raises(WrongEmbeddingModel, match="memolith reembed --model") as raised:
+                Memolith.open(file, config=configured(provider, server, **other))
             assert raised.value.stored == "nomic-embed-text (768 dimensions)"
         assert len(server.asked) == asked
         with pytest.raises(WrongEmbeddingModel):
-            Mnemon.open(file, embedder=HashingEmbedder(768))
+            Memolith.open(file, embedder=HashingEmbedder(768))
 
 
 def test_one_model_is_the_same_by_whatever_service_it_is_asked(tmp_path: Path) -> None:
     file = tmp_path / "memory.db"
     with ModelServer(dimension=768) as server:
-        with Mnemon.open(file, config=configured("ollama", server)) as memory:
+        with Memolith.open(file, config=configured("ollama", server)) as memory:
             memory.remember("Allergic to hazelnuts", owner="alice")
-        with Mnemon.open(file, config=configured("openai", server)) as memory:
+        with Memolith.open(file, config=configured("openai", server)) as memory:
             (found,) = memory.recall("hazelnuts", owner="alice", mode="vector").memories
     assert found.content == "Allergic to hazelnuts"
 
@@ -428,9 +428,9 @@ def test_opening_asks_nothing_and_a_service_that_is_down_hides_nothing(
     with ModelServer(dimension=100) as server:
         config = configured(provider, server, model="of-my-own", timeout_ms=1)
         patient = configured(provider, server, model="of-my-own")
-        with Mnemon.open(file, config=patient) as memory:
+        with Memolith.open(file, config=patient) as memory:
             kept = memory.remember("Allergic to hazelnuts", owner="alice")
-    with Mnemon.open(file, config=config) as memory:
+    with Memolith.open(file, config=config) as memory:
         assert memory.get(kept.id, owner="alice") == kept
         assert memory.recall("hazelnuts", owner="alice", mode="keyword").memories
         with pytest.raises(ServiceFailed):
@@ -442,12 +442,12 @@ def test_a_length_that_comes_to_light_late_is_refused_then(provider: str, tmp_pa
     file = tmp_path / "memory.db"
     with (
         ModelServer(dimension=100) as server,
-        Mnemon.open(file, config=configured(provider, server, model="mine")) as memory,
+        Memolith.open(file, config=configured(provider, server, model="mine")) as memory,
     ):
         memory.remember("Allergic to hazelnuts", owner="alice")
     with (
         ModelServer(dimension=50) as server,
-        Mnemon.open(file, config=configured(provider, server, model="mine")) as memory,
+        Memolith.open(file, config=configured(provider, server, model="mine")) as memory,
     ):
         with pytest.raises(WrongEmbeddingModel):
             memory.remember("Lives in Oslo", owner="alice")
@@ -474,7 +474,7 @@ def test_settings_that_can_not_work_are_refused_at_opening(
     with ModelServer() as server:
         config = configured(provider, server, **more)
         with pytest.raises(InvalidConfiguration, match=said) as raised:
-            Mnemon.open(":memory:", config=config)
+            Memolith.open(":memory:", config=config)
         assert raised.value.name == name
 
 
@@ -485,7 +485,7 @@ def test_the_key_of_openai_is_for_openai_alone(monkeypatch: pytest.MonkeyPatch) 
         for provider in PROVIDERS:
             for more in ({}, {"api_key_env": "MY_OWN"}):
                 config = configured(provider, server, **more)
-                with Mnemon.open(":memory:", config=config) as memory:
+                with Memolith.open(":memory:", config=config) as memory:
                     memory.remember("Allergic to hazelnuts", owner="alice")
         assert [each.key for each in server.asked] == ["none", "another", "", "another"]
 
@@ -494,11 +494,11 @@ def test_openai_itself_wants_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     overrides = {"embedding.provider": "openai", "embedding.model": "text-embedding-3-small"}
     with pytest.raises(InvalidConfiguration, match="OPENAI_API_KEY"):
-        Mnemon.open(":memory:", config=load(env={}, overrides=overrides))
+        Memolith.open(":memory:", config=load(env={}, overrides=overrides))
 
 
 def test_a_length_that_the_local_model_has_not_is_refused() -> None:
     with pytest.raises(InvalidConfiguration, match="384 numbers, not 256"):
-        Mnemon.open(":memory:", config=load(env={}, overrides={"embedding.dimension": 256}))
-    with Mnemon.open(":memory:", config=load(env={}, overrides={"embedding.dimension": 384})):
+        Memolith.open(":memory:", config=load(env={}, overrides={"embedding.dimension": 256}))
+    with Memolith.open(":memory:", config=load(env={}, overrides={"embedding.dimension": 384})):
         pass

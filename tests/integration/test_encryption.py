@@ -14,22 +14,22 @@ import pytest
 from databases import contents, execute
 from durability.killing import killed
 from durability.words import Words
-from mnemon import Mnemon
-from mnemon.adapters.crypto.configured import ConfiguredCiphers
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.crypto.ring import KeyRing
-from mnemon.adapters.sql.resealing import SEALED
-from mnemon.adapters.sqlite.schema import MIGRATIONS
-from mnemon.config import load
-from mnemon.domain.messages import Message, Role
-from mnemon.errors import Conflict, KeyUnavailable, StoreDamaged
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith
+from memolith.adapters.crypto.configured import ConfiguredCiphers
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.sql.resealing import SEALED
+from memolith.adapters.sqlite.schema import MIGRATIONS
+from memolith.config import load
+from memolith.domain.messages import Message, Role
+from memolith.errors import Conflict, KeyUnavailable, StoreDamaged
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 from .looking import Opener, bytes_of, found_in, sealed_values
 
 
-def fill(memory: Mnemon, words: Words, count: int, owner: str = "alice") -> None:
+def fill(memory: Memolith, words: Words, count: int, owner: str = "alice") -> None:
     for n in range(count // 2):
         memory.remember(
             words.text(6),
@@ -107,7 +107,7 @@ def test_a_store_without_its_key_says_what_to_do_and_stays_as_it_is(
         lambda: Path(str(ring.place)).rename(Path(str(ring.place)).with_name("ring away")),
     ):
         break_it()
-        with pytest.raises(KeyUnavailable, match=r"mnemon key restore FILE.*mnemon reset"):
+        with pytest.raises(KeyUnavailable, match=r"memolith key restore FILE.*memolith reset"):
             opened()
         assert bytes_of(path.parent) == before
     assert not Path(str(ring.place)).exists()
@@ -135,9 +135,9 @@ def test_a_store_whose_log_is_not_emptied_keeps_every_byte_without_its_key(
 def test_a_plain_store_stays_plain_and_an_encrypted_one_encrypted(
     path: Path, clock: SettableClock
 ) -> None:
-    def open_(*, encrypt: bool) -> Mnemon:
+    def open_(*, encrypt: bool) -> Memolith:
         config = load(env={}, overrides={"enable_encryption": encrypt})
-        return Mnemon.open(
+        return Memolith.open(
             path, embedder=HashingEmbedder(), clock=clock, tokens=WordCounter(), config=config
         )
 
@@ -165,7 +165,7 @@ def test_a_plain_store_where_an_encrypted_one_is_wanted_is_warned_of(
 @pytest.mark.sqlite
 def test_encryption_is_on_by_default(path: Path, clock: SettableClock) -> None:
     options = {"embedder": HashingEmbedder(), "clock": clock, "tokens": WordCounter()}
-    with Mnemon.open(path, config=load(env={}), **options) as memory:  # type: ignore[arg-type]
+    with Memolith.open(path, config=load(env={}), **options) as memory:  # type: ignore[arg-type]
         memory.remember("The gate's code is 4711", owner="alice")
     assert b"4711" not in path.read_bytes()
 
@@ -245,7 +245,7 @@ def test_what_callers_call_their_messages_stands_in_no_byte(opened: Opener, path
     assert not [name for name, content in files.items() if b"zuvefumuga" in content]
 
 
-def everything(memory: Mnemon, owner: str = "alice") -> list[object]:
+def everything(memory: Memolith, owner: str = "alice") -> list[object]:
     with memory._parts.store.read(owner) as snapshot:
         return [*memory.export(owner=owner), *snapshot.base_memories()]
 
@@ -380,17 +380,17 @@ def test_a_rotation_that_cannot_find_a_keyword_changes_nothing(opened: Opener, p
 FIRST_START = """
 import sys
 from pathlib import Path
-from mnemon import Mnemon
-from mnemon.adapters.crypto.configured import ConfiguredCiphers
-from mnemon.adapters.crypto.master import KeyFile
-from mnemon.adapters.crypto.ring import KeyRing
-from mnemon.adapters.crypto.xchacha import KeyRingCiphers
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith
+from memolith.adapters.crypto.configured import ConfiguredCiphers
+from memolith.adapters.crypto.master import KeyFile
+from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.xchacha import KeyRingCiphers
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 path, key, number = sys.argv[1:]
 ciphers = KeyRingCiphers(KeyRing(Path(key + ".ring"), KeyFile(Path(key))))
 options = dict(embedder=HashingEmbedder(), tokens=WordCounter(), cipher=ciphers)
 sys.stdin.read()
-with Mnemon.open(path, **options) as memory:
+with Memolith.open(path, **options) as memory:
     memory.remember(f"Process {number} was here", owner="alice")
     memory.remember(f"Process {number} was here", owner=f"owner {number}")
 """
@@ -426,7 +426,7 @@ def test_processes_that_make_a_store_at_once_use_one_key(
 ROTATE_FOREVER = (
     FIRST_START.split("sys.stdin.read()", maxsplit=1)[0]
     + """
-with Mnemon.open(path, **options) as memory:
+with Memolith.open(path, **options) as memory:
     print("ready", flush=True)
     while True:
         memory.rotate_key("alice")

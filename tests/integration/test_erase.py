@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from databases import bytes_under
-from mnemon import Mnemon
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.errors import NotFound, OwnerErased
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.errors import NotFound, OwnerErased
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 SECRET = ["zyxglorp", "quobbish", "vremblin", "drunkel"]
 
 
-def fill(memory: Mnemon, owner: str) -> None:
+def fill(memory: Memolith, owner: str) -> None:
     for number in range(20):
         memory.learn(f"I like number {number} best.", "I see.", owner=owner)
     memory.remember("The gnome is called Zyxglorp", owner=owner, key="quobbish", tags=["vremblin"])
@@ -28,7 +28,7 @@ def held(folder: Path, *words: str) -> list[str]:
 
 
 def test_no_byte_of_the_store_holds_what_an_erased_owner_had(tmp_path: Path) -> None:
-    with Mnemon.open(
+    with Memolith.open(
         tmp_path / "memory.db",
         embedder=HashingEmbedder(),
         tokens=WordCounter(),
@@ -44,7 +44,7 @@ def test_no_byte_of_the_store_holds_what_an_erased_owner_had(tmp_path: Path) -> 
         assert held(tmp_path, *SECRET) == []
 
 
-def test_an_erased_owner_is_nowhere_and_others_recall_as_before(memory: Mnemon) -> None:
+def test_an_erased_owner_is_nowhere_and_others_recall_as_before(memory: Memolith) -> None:
     for number in range(20):
         memory.learn(f"I like number {number} best.", "I see.", owner="bob")
     fill(memory, "alice")
@@ -59,7 +59,7 @@ def test_an_erased_owner_is_nowhere_and_others_recall_as_before(memory: Mnemon) 
     assert [memory.history(one.id, owner="bob") for one in listed] == history
 
 
-def test_nothing_is_stored_for_an_erased_owner_until_they_are_readmitted(memory: Mnemon) -> None:
+def test_nothing_is_stored_for_an_erased_owner_until_they_are_readmitted(memory: Memolith) -> None:
     stored = memory.remember("Lives in Oslo", owner="alice")
     late = list(memory.export(owner="alice"))
     memory.erase("alice")
@@ -79,13 +79,13 @@ def test_nothing_is_stored_for_an_erased_owner_until_they_are_readmitted(memory:
         memory.readmit("alice")
 
 
-def test_who_was_never_there_cant_be_erased_by_mistake(memory: Mnemon) -> None:
+def test_who_was_never_there_cant_be_erased_by_mistake(memory: Memolith) -> None:
     with pytest.raises(NotFound):
         memory.erase("alcie")
     assert memory.remember("Lives in Oslo", owner="alcie").version == 1
 
 
-def test_a_recall_that_was_counted_too_late_does_not_bring_an_owner_back(memory: Mnemon) -> None:
+def test_a_recall_that_was_counted_too_late_does_not_bring_an_owner_back(memory: Memolith) -> None:
     memory.remember("Lives in Oslo", owner="alice")
     memory.recall("Oslo", owner="alice")
     memory.erase("alice")

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from mnemon import Memory, Message, Mnemon, OwnerMemory, State
-from mnemon.errors import Conflict, InvalidInput, NotFound
-from mnemon.testing.clock import SettableClock
+from memolith import Memory, Message, Memolith, OwnerMemory, State
+from memolith.errors import Conflict, InvalidInput, NotFound
+from memolith.testing.clock import SettableClock
 
 
 def doors(alice: OwnerMemory, query: str) -> str:
@@ -90,7 +90,7 @@ def test_a_message_that_says_just_the_same_goes_too(alice: OwnerMemory) -> None:
     assert "99-12" not in doors(alice, "gate code 99-12")
 
 
-def test_forgetting_by_key_and_what_is_not_there(memory: Mnemon, alice: OwnerMemory) -> None:
+def test_forgetting_by_key_and_what_is_not_there(memory: Memolith, alice: OwnerMemory) -> None:
     stored = alice.remember("Lives in Oslo", key="home")
     with pytest.raises(NotFound):
         memory.owner("bob").forget(key="home")
@@ -116,7 +116,7 @@ def test_a_forgotten_key_can_be_used_anew_and_then_bars_the_way_back(alice: Owne
         alice.restore(old.id)
 
 
-def test_what_is_active_cant_be_restored(memory: Mnemon, alice: OwnerMemory) -> None:
+def test_what_is_active_cant_be_restored(memory: Memolith, alice: OwnerMemory) -> None:
     stored = alice.remember("Lives in Oslo")
     with pytest.raises(Conflict):
         alice.restore(stored.id)

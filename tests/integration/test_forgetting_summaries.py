@@ -11,12 +11,12 @@ from integration.condensing import condensing, say, sentence, summarising
 from integration.learning import OWNER, START, remembering, work_off
 from integration.learning import say as say_all
 from integration.looking import Opener, bytes_of
-from mnemon import Mnemon, OwnerMemory
-from mnemon.domain.memories import State
-from mnemon.errors import Conflict, NotFound
-from mnemon.policies.condensing import SUMMARY
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.script import KnowingModel
+from memolith import Memolith, OwnerMemory
+from memolith.domain.memories import State
+from memolith.errors import Conflict, NotFound
+from memolith.policies.condensing import SUMMARY
+from memolith.testing.clock import SettableClock
+from memolith.testing.script import KnowingModel
 
 SMALL = {
     "tiers.short_term_threshold": 6,
@@ -32,7 +32,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> str | Path:
 
 
 @pytest.fixture
-def memory(store: str | Path, clock: SettableClock) -> Iterator[Mnemon]:
+def memory(store: str | Path, clock: SettableClock) -> Iterator[Memolith]:
     with condensing("tiers", clock, summarising, store, numbers=SMALL) as (opened, _):
         yield opened
 
@@ -53,7 +53,7 @@ def doors(own: OwnerMemory) -> str:
     )
 
 
-def test_with_a_message_goes_the_summary_that_stands_for_it(memory: Mnemon) -> None:
+def test_with_a_message_goes_the_summary_that_stands_for_it(memory: Memolith) -> None:
     alice = memory.owner("alice")
     say(alice, 6)
     memory.consolidate(owner="alice")
@@ -73,7 +73,7 @@ def test_with_a_message_goes_the_summary_that_stands_for_it(memory: Mnemon) -> N
     assert "Hall 1." not in again.content
 
 
-def test_a_message_restored_brings_its_summary_back(memory: Mnemon) -> None:
+def test_a_message_restored_brings_its_summary_back(memory: Memolith) -> None:
     alice = memory.owner("alice")
     say(alice, 6)
     memory.consolidate(owner="alice")
@@ -92,7 +92,7 @@ def test_a_message_restored_brings_its_summary_back(memory: Mnemon) -> None:
     assert memory.consolidate(owner="alice") == ()  # its four count as summarised again
 
 
-def test_it_does_not_come_back_beside_the_summary_that_was_made_since(memory: Mnemon) -> None:
+def test_it_does_not_come_back_beside_the_summary_that_was_made_since(memory: Memolith) -> None:
     alice = memory.owner("alice")
     say(alice, 6)
     memory.consolidate(owner="alice")
@@ -107,7 +107,7 @@ def test_it_does_not_come_back_beside_the_summary_that_was_made_since(memory: Mn
     assert len(sources) == len(set(sources))
 
 
-def test_notes_of_the_base_memory_go_at_once_and_come_back(memory: Mnemon) -> None:
+def test_notes_of_the_base_memory_go_at_once_and_come_back(memory: Memolith) -> None:
     alice = memory.owner("alice")
     alice.set_base_memory("User Profile:\n- The user's name is Ada.\n- Lives in Oslo.")
     said = alice.learn("I live in Oslo.", session="s").messages[0]
@@ -122,7 +122,7 @@ def test_notes_of_the_base_memory_go_at_once_and_come_back(memory: Mnemon) -> No
     assert "Lives in Oslo." in document.content
 
 
-def test_what_was_written_since_by_hand_is_not_undone_by_a_restoration(memory: Mnemon) -> None:
+def test_what_was_written_since_by_hand_is_not_undone_by_a_restoration(memory: Memolith) -> None:
     alice = memory.owner("alice")
     alice.set_base_memory("Lives in Oslo. Plays chess.")
     alice.set_base_memory("Lives in Oslo.")
@@ -134,7 +134,7 @@ def test_what_was_written_since_by_hand_is_not_undone_by_a_restoration(memory: M
     assert (document.version, document.content) == (2, "Lives in Oslo.")
 
 
-def test_two_are_forgotten_and_restored_in_any_order(memory: Mnemon) -> None:
+def test_two_are_forgotten_and_restored_in_any_order(memory: Memolith) -> None:
     alice = memory.owner("alice")
     text = "Lives in Oslo. Plays chess. Has a boat."
     alice.set_base_memory(text)
@@ -155,7 +155,7 @@ def test_two_are_forgotten_and_restored_in_any_order(memory: Mnemon) -> None:
     assert document.content == text
 
 
-def test_what_a_cascade_wrote_loses_what_is_forgotten(memory: Mnemon) -> None:
+def test_what_a_cascade_wrote_loses_what_is_forgotten(memory: Memolith) -> None:
     alice = memory.owner("alice")
     for number in range(5):
         say(alice, 4, first=4 * number)
@@ -259,7 +259,7 @@ def test_a_fact_that_a_model_took_goes_with_the_sentence_it_came_from(
             assert {m.id: m.content for m in now if m.id in said} == before
 
 
-def test_a_forgotten_summary_takes_nothing_of_what_it_stands_for(memory: Mnemon) -> None:
+def test_a_forgotten_summary_takes_nothing_of_what_it_stands_for(memory: Memolith) -> None:
     alice = memory.owner("alice")
     say(alice, 6)
     memory.consolidate(owner="alice")
@@ -336,7 +336,7 @@ def test_after_a_purge_no_file_of_an_open_store_holds_the_words(
             assert b"zymurg" not in content.lower(), name
 
 
-def test_what_is_erased_takes_its_summaries_along(memory: Mnemon) -> None:
+def test_what_is_erased_takes_its_summaries_along(memory: Memolith) -> None:
     say(memory.owner("alice"), 6)
     memory.consolidate(owner="alice")
     memory.erase("alice")

@@ -14,19 +14,19 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from mnemon import Message, Mnemon, OwnerMemory
-from mnemon.adapters.crypto.backup import back_up, restore
-from mnemon.adapters.crypto.master import KeyFile
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.crypto.ring import KeyRing
-from mnemon.adapters.crypto.xchacha import KeyRingCiphers
-from mnemon.config import Loaded
-from mnemon.domain.recall import Mode
-from mnemon.entrypoints.cli.main import cli
-from mnemon.entrypoints.cli.wiring import Configured
-from mnemon.errors import MnemonError, StoreUnavailable
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Message, Memolith, OwnerMemory
+from memolith.adapters.crypto.backup import back_up, restore
+from memolith.adapters.crypto.master import KeyFile
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.xchacha import KeyRingCiphers
+from memolith.config import Loaded
+from memolith.domain.recall import Mode
+from memolith.entrypoints.cli.main import cli
+from memolith.entrypoints.cli.wiring import Configured
+from memolith.errors import MemolithError, StoreUnavailable
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 from .apart import filled, mount_tmpfs, resize, run_apart
 
@@ -40,9 +40,9 @@ def ring_in(folder: Path) -> KeyRing:
     return KeyRing(folder / "key.ring", KeyFile(folder / "key"))
 
 
-def opened(store: Path, keys: Path | None = None) -> Mnemon:
+def opened(store: Path, keys: Path | None = None) -> Memolith:
     """Open a store; encrypted, where there is a folder for keys."""
-    return Mnemon.open(
+    return Memolith.open(
         store,
         embedder=HashingEmbedder(64),
         tokens=WordCounter(),
@@ -51,7 +51,7 @@ def opened(store: Path, keys: Path | None = None) -> Mnemon:
     )
 
 
-def told(memory: Mnemon, owner: str = "alice") -> set[str]:
+def told(memory: Memolith, owner: str = "alice") -> set[str]:
     return {one.content for one in memory.list(owner=owner, limit=1_000).memories}
 
 
@@ -59,7 +59,7 @@ def text(number: int) -> str:
     return f"Fact {number} is about {'abcdefghij'[number % 10]}{number} and what it is good for."
 
 
-def check(error: MnemonError, *contents: str) -> None:
+def check(error: MemolithError, *contents: str) -> None:
     """See that an error is clear and tells nothing of what is stored."""
     assert str(error).startswith(FULL)
     assert not any(content in str(error) for content in contents)
@@ -91,7 +91,7 @@ def _writes_until_the_disk_is_full(folder: Path) -> None:
         _is_whole(memory, [*kept, text(failed)])
 
 
-def _is_whole(memory: Mnemon, kept: list[str]) -> None:
+def _is_whole(memory: Memolith, kept: list[str]) -> None:
     alice = memory.owner("alice")
     assert told(memory) == set(kept)
     modes: tuple[Mode, ...] = ("vector", "keyword")
@@ -246,15 +246,15 @@ def _backs_up_whole_or_not_at_all(folder: Path) -> None:
             assert sorted(each.name for each in disk.iterdir()) == ["backup.db", "filler"]
         memory.backup(target, overwrite=True)
     with filled(disk), pytest.raises(StoreUnavailable, match=NO_ROOM):
-        Mnemon.restore_backup(target, disk / "back.db", cipher=PlainCipher())
+        Memolith.restore_backup(target, disk / "back.db", cipher=PlainCipher())
     assert sorted(each.name for each in disk.iterdir()) == ["backup.db"]
-    Mnemon.restore_backup(target, disk / "back.db", cipher=PlainCipher())
+    Memolith.restore_backup(target, disk / "back.db", cipher=PlainCipher())
     with opened(disk / "back.db") as memory:
         assert told(memory) == {text(1), text(2)}
 
 
 class _WithoutModel(Configured):
-    def engine(self, loaded: Loaded, **_: object) -> Mnemon:
+    def engine(self, loaded: Loaded, **_: object) -> Memolith:
         return opened(Path(loaded.settings.store))
 
 
@@ -273,7 +273,7 @@ def _imports_in_whole_batches(folder: Path) -> None:
     stopped = run()
     assert stopped.exit_code == 10
     *_, kept, last = stopped.stderr.splitlines()
-    assert last == f"mnemon: {FULL}{store}"
+    assert last == f"memolith: {FULL}{store}"
     taken = int(re.findall(r"stopped after (\d+) messages", kept)[0])
     with opened(store) as memory:
         alice = memory.owner("alice")

@@ -13,15 +13,15 @@ import apsw
 import pytest
 
 from durability.words import Words
-from mnemon import Mnemon
-from mnemon.adapters.crypto.ring import KeyRing
-from mnemon.adapters.crypto.xchacha import KeyRingCiphers
-from mnemon.adapters.sql.resealing import SEALED
-from mnemon.adapters.sql.sealing import Sealing
-from mnemon.adapters.sqlite.store import SqliteStore
-from mnemon.errors import KeyUnavailable, NotFound, OwnerErased
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.trespass import DOORS, READING, Things, outcome
+from memolith import Memolith
+from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.xchacha import KeyRingCiphers
+from memolith.adapters.sql.resealing import SEALED
+from memolith.adapters.sql.sealing import Sealing
+from memolith.adapters.sqlite.store import SqliteStore
+from memolith.errors import KeyUnavailable, NotFound, OwnerErased
+from memolith.testing.clock import SettableClock
+from memolith.testing.trespass import DOORS, READING, Things, outcome
 
 from .looking import Opener, bytes_of, sealed_values
 
@@ -34,7 +34,7 @@ UNKNOWN = "01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11"
 class Fact:
     """Something told in every way there is, in words that stand nowhere else."""
 
-    def __init__(self, memory: Mnemon, clock: SettableClock) -> None:
+    def __init__(self, memory: Memolith, clock: SettableClock) -> None:
         words = Words(7)
         self.memory, self.alice = memory, memory.owner("alice")
         alice = self.alice
@@ -90,7 +90,7 @@ def asked_for(*ids: str) -> Things:
 
 
 @pytest.fixture
-def fact(memory: Mnemon, clock: SettableClock) -> Fact:
+def fact(memory: Memolith, clock: SettableClock) -> Fact:
     return Fact(memory, clock)
 
 
@@ -159,7 +159,7 @@ def _id(digits: str) -> str:
     return "-".join(parts).lower()
 
 
-def store_of(memory: Mnemon) -> SqliteStore:
+def store_of(memory: Memolith) -> SqliteStore:
     store = memory._parts.store
     assert isinstance(store, SqliteStore)
     return store
@@ -210,7 +210,7 @@ def test_what_is_erased_opens_in_no_backup_and_others_are_whole(
                 with pytest.raises(KeyUnavailable, match="erased"):
                     _whole(call(memory, door, "alice"))
     for target in (path, again):  # over the store, and where there is none
-        done = Mnemon.restore_backup(backup, target, force=True, cipher=ciphers)
+        done = Memolith.restore_backup(backup, target, force=True, cipher=ciphers)
         assert (done.owners, done.erased) == (1, 1)
         assert b"alice" not in target.read_bytes()
         with opened(target) as memory:
@@ -232,7 +232,7 @@ def test_who_came_back_is_not_barred_by_a_backup_of_before(
         memory.erase("alice")
         memory.readmit("alice")
         memory.remember("Lives in Bergen", owner="alice")
-    done = Mnemon.restore_backup(backup, again, cipher=KeyRingCiphers(ring))
+    done = Memolith.restore_backup(backup, again, cipher=KeyRingCiphers(ring))
     assert (done.owners, done.erased) == (0, 1)
     with opened(again) as memory:
         assert memory.list(owner="alice").total == 0
@@ -251,7 +251,7 @@ def test_a_ring_that_only_lacks_a_key_takes_nobody_out_of_a_backup(
         memory.backup(backup)
     with closing(apsw.Connection(str(Path(str(ring.place))))) as connection:
         connection.execute("DELETE FROM owners")  # as a ring that is older than the backup
-    done = Mnemon.restore_backup(backup, again, cipher=KeyRingCiphers(ring))
+    done = Memolith.restore_backup(backup, again, cipher=KeyRingCiphers(ring))
     assert (done.owners, done.erased) == (1, 0)
 
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mnemon import Mnemon
-from mnemon.adapters.sqlite.store import SqliteStore
-from mnemon.config import load
-from mnemon.errors import InvalidConfiguration, InvalidInput, ServiceFailed
-from mnemon.evals.datasets import read_locomo
-from mnemon.exchange import chatgpt
-from mnemon.exchange.files import conversation_files
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith
+from memolith.adapters.sqlite.store import SqliteStore
+from memolith.config import load
+from memolith.errors import InvalidConfiguration, InvalidInput, ServiceFailed
+from memolith.evals.datasets import read_locomo
+from memolith.exchange import chatgpt
+from memolith.exchange.files import conversation_files
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 pytestmark = pytest.mark.sqlite
 
@@ -88,7 +88,7 @@ def test_what_is_named_almost_like_a_session_is_none(tmp_path: Path, name: str) 
 def test_a_configuration_that_python_cannot_parse_is_a_clear_error(
     tmp_path: Path, value: str
 ) -> None:
-    file = tmp_path / "mnemon.toml"
+    file = tmp_path / "memolith.toml"
     file.write_text(f"[memory]\nstore = {value}\n")
     with pytest.raises(InvalidConfiguration):
         load(file)
@@ -97,7 +97,7 @@ def test_a_configuration_that_python_cannot_parse_is_a_clear_error(
 @pytest.mark.parametrize("path", ["a\0b", "\udcff.db", "~nobody-of-that-name/x.db", b"x.db", 5])
 def test_a_path_that_is_none_is_a_clear_error(path: object) -> None:
     with pytest.raises(InvalidConfiguration, match="store"):
-        Mnemon.open(path, embedder=HashingEmbedder(), tokens=WordCounter())  # type: ignore[arg-type]
+        Memolith.open(path, embedder=HashingEmbedder(), tokens=WordCounter())  # type: ignore[arg-type]
     with pytest.raises(InvalidConfiguration, match="store"):
         load(overrides={"store": path})
 
@@ -109,7 +109,7 @@ class Ragged(HashingEmbedder):
 
 
 def test_what_is_no_list_of_vectors_is_the_embedders_failure(tmp_path: Path) -> None:
-    with Mnemon.open(tmp_path / "m.db", embedder=Ragged(), tokens=WordCounter()) as memory:
+    with Memolith.open(tmp_path / "m.db", embedder=Ragged(), tokens=WordCounter()) as memory:
         with pytest.raises(ServiceFailed, match="no list of vectors"):
             memory.remember("I live in Oslo", owner="alice")
         assert memory.stats(owner="alice").total_count == 0
@@ -117,15 +117,15 @@ def test_what_is_no_list_of_vectors_is_the_embedders_failure(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams_are_no_error(tmp_path: Path, closed: str) -> None:
-    program = "from mnemon.entrypoints.cli.main import main; main()"
+    program = "from memolith.entrypoints.cli.main import main; main()"
     command = f'"{sys.executable}" -c "{program}" --store "{tmp_path}/m.db" stats {closed}'
-    Mnemon.open(tmp_path / "m.db", embedder=HashingEmbedder()).close()
+    Memolith.open(tmp_path / "m.db", embedder=HashingEmbedder()).close()
     assert subprocess.run(["/bin/sh", "-c", command], check=False).returncode == 0
 
 
 def test_an_interrupt_is_told_of_though_a_write_was_left_open(tmp_path: Path) -> None:
     config = load(env={}, overrides={"busy_timeout_s": 0.1})
-    opened = Mnemon.open(tmp_path / "m.db", embedder=HashingEmbedder(), config=config)
+    opened = Memolith.open(tmp_path / "m.db", embedder=HashingEmbedder(), config=config)
     store = opened._parts.store
     assert isinstance(store, SqliteStore)
     assert store._connections._turns.take(0)
@@ -138,7 +138,7 @@ def test_an_interrupt_is_told_of_though_a_write_was_left_open(tmp_path: Path) ->
 def test_an_embedder_that_gives_no_finite_vector_is_refused_and_nothing_stored(
     tmp_path: Path,
 ) -> None:
-    with Mnemon.open(
+    with Memolith.open(
         tmp_path / "memory.db",
         embedder=lambda texts: [[float("nan")] * 4 for _ in texts],
         tokens=WordCounter(),
@@ -152,7 +152,7 @@ def test_what_an_embedder_raises_passes_through_and_nothing_is_stored(tmp_path: 
     def broken(texts: list[str]) -> list[list[float]]:
         raise TimeoutError(len(texts))
 
-    with Mnemon.open(tmp_path / "memory.db", embedder=broken, tokens=WordCounter()) as memory:
+    with Memolith.open(tmp_path / "memory.db", embedder=broken, tokens=WordCounter()) as memory:
         with pytest.raises(TimeoutError):
             memory.remember("x", owner="alice")
         assert memory.owners() == []
@@ -160,4 +160,4 @@ def test_what_an_embedder_raises_passes_through_and_nothing_is_stored(tmp_path: 
 
 def test_an_empty_path_is_refused() -> None:
     with pytest.raises(InvalidConfiguration, match="empty"):
-        Mnemon.open("")
+        Memolith.open("")

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from mnemon import OwnerMemory
+from memolith import OwnerMemory
 
 
 def said(alice: OwnerMemory) -> list[str]:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from mnemon import Message, OwnerMemory, Role
-from mnemon.errors import InvalidInput
-from mnemon.exchange.records import Chronicle, Ending
+from memolith import Message, OwnerMemory, Role
+from memolith.errors import InvalidInput
+from memolith.exchange.records import Chronicle, Ending
 
 ID = "018f0000-0000-7000-8000-000000000001"
 GOOD = Message(None, "I live in Oslo", Role.USER, datetime(2024, 5, 8, tzinfo=UTC), None, ID, "s")

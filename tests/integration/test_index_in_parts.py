@@ -7,22 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from mnemon import Message, Mnemon
-from mnemon.adapters.sql import index
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Message, Memolith
+from memolith.adapters.sql import index
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 QUESTIONS = ("Who likes tea?", "What is number 7?", "yesterday", "Where is the bicycle?")
 
 
-def opened(path: Path) -> Mnemon:
-    return Mnemon.open(
+def opened(path: Path) -> Memolith:
+    return Memolith.open(
         path, embedder=HashingEmbedder(), tokens=WordCounter(), clock=SettableClock(NOW)
     )
 
 
-def fill(memory: Mnemon) -> None:
+def fill(memory: Memolith) -> None:
     """Leave memories and messages in turns, long ones among them, some changed and some gone."""
     alice = memory.owner("alice")
     for number in range(20):
@@ -38,7 +38,7 @@ def fill(memory: Mnemon) -> None:
             alice.update(kept.id, content=f"Likes coffee of kind {number}")
 
 
-def answers(memory: Mnemon) -> list[object]:
+def answers(memory: Memolith) -> list[object]:
     alice = memory.owner("alice")
     return [
         (one.id, one.text, one.score.total, one.score.parts)

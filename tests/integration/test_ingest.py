@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mnemon import Mnemon
-from mnemon.errors import InvalidInput, ServiceFailed
-from mnemon.ports.embedder import TextRole
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
-from mnemon.text.cleaning import cleaned
+from memolith import Memolith
+from memolith.errors import InvalidInput, ServiceFailed
+from memolith.ports.embedder import TextRole
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.text.cleaning import cleaned
 
 PROFILES = ("standard", "companion", "facts", "chunks", "tiers", "timeline")
 
@@ -59,8 +59,8 @@ def embedder() -> Watched:
     return Watched()
 
 
-def opened(profile: str = "standard", embedder: Watched | None = None) -> Mnemon:
-    return Mnemon.open(
+def opened(profile: str = "standard", embedder: Watched | None = None) -> Memolith:
+    return Memolith.open(
         ":memory:",
         profile=profile,
         embedder=embedder or HashingEmbedder(),

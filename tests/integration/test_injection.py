@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from integration.injection import RULES, WITH_MODEL, WITHOUT_MODEL, aftermaths, breaches, table
-from mnemon.testing.injections import Channel, Injection, load_injections
+from memolith.testing.injections import Channel, Injection, load_injections
 
 CASES = load_injections()
 

@@ -31,25 +31,25 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import mnemon
-from mnemon import Mnemon
-from mnemon.adapters.crypto.master import KeyFile
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.crypto.ring import KeyRing
-from mnemon.adapters.crypto.xchacha import KeyRingCiphers
-from mnemon.adapters.inmemory.store import InMemoryStore
-from mnemon.adapters.postgres import connections
-from mnemon.adapters.postgres.connections import Connection
-from mnemon.adapters.postgres.schema import owner_number
-from mnemon.config import load
-from mnemon.domain import work as waiting
-from mnemon.errors import NotFound
-from mnemon.ports.store import Store
-from mnemon.ports.usage import Spent
-from mnemon.ports.work import Claim
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
-from mnemon.testing.trespass import (
+import memolith
+from memolith import Memolith
+from memolith.adapters.crypto.master import KeyFile
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.xchacha import KeyRingCiphers
+from memolith.adapters.inmemory.store import InMemoryStore
+from memolith.adapters.postgres import connections
+from memolith.adapters.postgres.connections import Connection
+from memolith.adapters.postgres.schema import owner_number
+from memolith.config import load
+from memolith.domain import work as waiting
+from memolith.errors import NotFound
+from memolith.ports.store import Store
+from memolith.ports.usage import Spent
+from memolith.ports.work import Claim
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.trespass import (
     DOORS,
     HOSTILE_ORDER,
     OPERATORS,
@@ -60,7 +60,7 @@ from mnemon.testing.trespass import (
     ids_of,
     outcome,
 )
-from mnemon.wiring import Services
+from memolith.wiring import Services
 from postgres import dropped, on_server, own, rows_of
 
 WORD, OWN_WORD = "zufibolema", "kovadirune"
@@ -80,8 +80,8 @@ STEPS = (
     "SQLITE_STMTSTATUS_AUTOINDEX",
     "SQLITE_STMTSTATUS_VM_STEP",
 )
-PACKAGE = str(Path(mnemon.__file__).parent)
-UNCOUNTED = ("text/expressions.py", "mnemon/values.py", "testing/")
+PACKAGE = str(Path(memolith.__file__).parent)
+UNCOUNTED = ("text/expressions.py", "memolith/values.py", "testing/")
 """Where functions are not counted: what a process does at the first uses of a pattern or of a
 class and not later, and what is the tests' own."""
 
@@ -145,7 +145,7 @@ class Work:
 def _forget_texts() -> None:
     """Empty the caches of what texts say, whoever's they were: the next call finds them cold."""
     for name, module in list(sys.modules.items()):
-        if name.startswith("mnemon.text."):
+        if name.startswith("memolith.text."):
             for each in vars(module).values():
                 if hasattr(each, "cache_clear"):
                     each.cache_clear()
@@ -174,7 +174,7 @@ class Noted(Connection):
 class World:
     """A store in a folder, or a schema, of its own."""
 
-    memory: Mnemon
+    memory: Memolith
     work: Work
     schema: str | None = None
 
@@ -241,7 +241,7 @@ def opened(kind: str, folder: Path, day: int = 2) -> World:
         Noted.works.append(work)
         url = on_server()
     apsw.connection_hooks.append(work.watch)
-    memory = Mnemon.open(
+    memory = Memolith.open(
         url,
         embedder=work.embed,
         tokens=WordCounter(),
@@ -286,7 +286,7 @@ def worlds(
 def test_every_method_is_in_the_table_of_doors_or_of_the_operators() -> None:
     methods = {
         name: method
-        for name, method in inspect.getmembers(Mnemon, callable)
+        for name, method in inspect.getmembers(Memolith, callable)
         if not name.startswith("_")
     }
     assert set(DOORS) | set(OPERATORS) == set(methods)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mnemon import Mnemon, OwnerMemory
+from memolith import Memolith, OwnerMemory
 
 COMPANION: dict[str, tuple[str, ...]] = {
     "User's birthday is March 15": ("When is my birthday?", "What day was I born on?"),
@@ -101,9 +101,9 @@ CASES = [
 
 
 @pytest.fixture(scope="module")
-def memory(database: str) -> Iterator[Mnemon]:
+def memory(database: str) -> Iterator[Memolith]:
     assert database  # it is made anew in each
-    with Mnemon.open(":memory:") as opened:
+    with Memolith.open(":memory:") as opened:
         for way in ("remember", "learn"):
             for system, content, _ in CASES:
                 owner = opened.owner(f"{system} {way}")
@@ -117,7 +117,7 @@ def memory(database: str) -> Iterator[Mnemon]:
 @pytest.mark.parametrize("way", ["remember", "learn"])
 @pytest.mark.parametrize(("system", "content", "question"), CASES)
 def test_an_example_comes_first(
-    memory: Mnemon, system: str, way: str, content: str, question: str
+    memory: Memolith, system: str, way: str, content: str, question: str
 ) -> None:
     found = memory.recall(question, owner=f"{system} {way}", touch=False).memories
     assert found[0].content == content
@@ -132,7 +132,7 @@ SECOND = {"What am I building?"}
 def owners(database: str) -> Iterator[dict[str, OwnerMemory]]:
     """The examples of each system, stored in its own profile, with the kinds and keys it has."""
     assert database
-    with Mnemon.open(":memory:") as opened:
+    with Memolith.open(":memory:") as opened:
         owners = {system: opened.owner(system) for system in SYSTEMS if system != "ours"}
         for system, owner in owners.items():
             owner.switch_profile(system)

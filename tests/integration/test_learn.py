@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from mnemon import Message, Mnemon, OwnerMemory, Role
-from mnemon.config import load
-from mnemon.errors import Disabled, InvalidInput
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Message, Memolith, OwnerMemory, Role
+from memolith.config import load
+from memolith.errors import Disabled, InvalidInput
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 
 def test_an_exchange_is_kept_word_for_word_and_typed_by_its_cues(alice: OwnerMemory) -> None:
@@ -94,7 +94,7 @@ def test_sessions_say_when_they_were_and_end(alice: OwnerMemory) -> None:
 
 def test_switched_off_memory_refuses_writes_and_still_reads() -> None:
     config = load(env={}, overrides={"enabled": False})
-    with Mnemon.open(
+    with Memolith.open(
         ":memory:", embedder=HashingEmbedder(), tokens=WordCounter(), config=config
     ) as memory:
         alice = memory.owner("alice")
@@ -110,7 +110,7 @@ def test_switched_off_memory_refuses_writes_and_still_reads() -> None:
 
 def test_without_learning_conversations_are_only_logged() -> None:
     config = load(env={}, overrides={"enable_learning": False})
-    with Mnemon.open(
+    with Memolith.open(
         ":memory:", embedder=HashingEmbedder(), tokens=WordCounter(), config=config
     ) as memory:
         learned = memory.learn("My name is Alice.", "Hi", owner="alice")
@@ -119,7 +119,7 @@ def test_without_learning_conversations_are_only_logged() -> None:
 
 def test_without_rag_there_is_no_context_but_recall_works() -> None:
     config = load(env={}, overrides={"enable_rag": False})
-    with Mnemon.open(
+    with Memolith.open(
         ":memory:", embedder=HashingEmbedder(), tokens=WordCounter(), config=config
     ) as memory:
         memory.remember("Drinks tea", owner="alice")

@@ -21,12 +21,12 @@ from integration.learning import (
     say,
 )
 from integration.learning import work_off as worked_off
-from mnemon import Mnemon
-from mnemon.domain.memories import Origin, State
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
-from mnemon.testing.model_server import Asked, Rule, Unreliable, fenced
-from mnemon.testing.script import KnowingModel, load_script
+from memolith import Memolith
+from memolith.domain.memories import Origin, State
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.model_server import Asked, Rule, Unreliable, fenced
+from memolith.testing.script import KnowingModel, load_script
 
 FACTS = {fact.content for exchange in load_script() for fact in exchange.facts}
 REPLACED = {
@@ -243,7 +243,7 @@ def test_what_a_model_can_make_nothing_of_is_parked_and_may_be_tried_again(
 
 
 def test_with_no_model_nothing_waits(clock: SettableClock) -> None:
-    with Mnemon.open(
+    with Memolith.open(
         ":memory:", profile="facts", embedder=HashingEmbedder(), tokens=WordCounter(), clock=clock
     ) as memory:
         memory.learn("My name is Johanna.", "Hello!", owner=OWNER)
@@ -256,7 +256,7 @@ def test_with_no_model_nothing_waits(clock: SettableClock) -> None:
 def test_what_a_prompt_of_ours_brought_into_a_message_is_not_learned(
     clock: SettableClock, profile: str
 ) -> None:
-    with Mnemon.open(
+    with Memolith.open(
         ":memory:", profile=profile, embedder=HashingEmbedder(), tokens=WordCounter(), clock=clock
     ) as memory:
         own = memory.owner(OWNER)

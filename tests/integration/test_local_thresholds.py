@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from mnemon import Mnemon
-from mnemon.adapters.embedders.local import LocalEmbedder
-from mnemon.evals.thresholds.cases import cases
-from mnemon.evals.thresholds.fitting import fitted, measured
-from mnemon.policies.thresholds import FITTED
+from memolith import Memolith
+from memolith.adapters.embedders.local import LocalEmbedder
+from memolith.evals.thresholds.cases import cases
+from memolith.evals.thresholds.fitting import fitted, measured
+from memolith.policies.thresholds import FITTED
 
 
 def test_the_table_is_what_the_fit_comes_to() -> None:
@@ -19,12 +19,12 @@ def test_the_table_is_what_the_fit_comes_to() -> None:
 
 
 @pytest.fixture
-def companion() -> Iterator[Mnemon]:
-    with Mnemon.open(":memory:", profile="companion") as opened:
+def companion() -> Iterator[Memolith]:
+    with Memolith.open(":memory:", profile="companion") as opened:
         yield opened
 
 
-def test_a_companion_knows_what_it_was_told(companion: Mnemon) -> None:
+def test_a_companion_knows_what_it_was_told(companion: Memolith) -> None:
     alice = companion.owner("alice")
     alice.learn("My name is Alice and I live in Oslo", "Nice to meet you!")
     for question in ("What is my name?", "Where do I live?"):
@@ -32,7 +32,7 @@ def test_a_companion_knows_what_it_was_told(companion: Mnemon) -> None:
     assert alice.context("How do I bake a chocolate cake?") == ""
 
 
-def test_a_companion_merges_what_is_nearly_the_same(companion: Mnemon) -> None:
+def test_a_companion_merges_what_is_nearly_the_same(companion: Memolith) -> None:
     alice = companion.owner("alice")
     first = alice.remember("User prefers dark mode", kind="preference", importance=0.5)
     second = alice.remember("The user prefers to use dark mode", kind="preference", importance=0.8)
@@ -44,12 +44,12 @@ def test_a_companion_merges_what_is_nearly_the_same(companion: Mnemon) -> None:
 
 
 @pytest.fixture
-def tiers() -> Iterator[Mnemon]:
-    with Mnemon.open(":memory:", profile="tiers") as opened:
+def tiers() -> Iterator[Memolith]:
+    with Memolith.open(":memory:", profile="tiers") as opened:
         yield opened
 
 
-def test_tiers_knows_a_name_and_lets_a_restatement_take_the_place(tiers: Mnemon) -> None:
+def test_tiers_knows_a_name_and_lets_a_restatement_take_the_place(tiers: Memolith) -> None:
     alex = tiers.owner("alex")
     alex.remember("The user's name is Alex", kind="personal")
     alex.remember("The user works at NASA", kind="personal")

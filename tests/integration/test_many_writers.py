@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from mnemon import Mnemon
-from mnemon.domain.memories import State
-from mnemon.errors import Conflict
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith
+from memolith.domain.memories import State
+from memolith.errors import Conflict
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 FACT = "Keeps the spare key under the third flower pot from the left"
 PROFILES = ("standard", "companion", "facts", "chunks", "tiers", "timeline")
@@ -21,11 +21,11 @@ PROFILES = ("standard", "companion", "facts", "chunks", "tiers", "timeline")
 PROGRAM = f"""
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from mnemon import Mnemon
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 store, profile, process, threads = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
-with Mnemon.open(
+with Memolith.open(
     store, profile=profile, embedder=HashingEmbedder(), tokens=WordCounter()
 ) as memory:
     owner = memory.owner("a")
@@ -43,8 +43,8 @@ with Mnemon.open(
 """
 
 
-def opened(store: Path | str, profile: str = "standard") -> Mnemon:
-    return Mnemon.open(store, profile=profile, embedder=HashingEmbedder(), tokens=WordCounter())
+def opened(store: Path | str, profile: str = "standard") -> Memolith:
+    return Memolith.open(store, profile=profile, embedder=HashingEmbedder(), tokens=WordCounter())
 
 
 def write_at_once(store: Path, profile: str, processes: int, threads: int) -> None:

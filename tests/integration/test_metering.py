@@ -8,25 +8,25 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from mnemon import Mnemon
-from mnemon.adapters.chat.callable import CallableChat
-from mnemon.adapters.chat.metered import Limits, MeteredChats
-from mnemon.adapters.chat.steady import Care, SteadyChat
-from mnemon.config import load
-from mnemon.errors import (
+from memolith import Memolith
+from memolith.adapters.chat.callable import CallableChat
+from memolith.adapters.chat.metered import Limits, MeteredChats
+from memolith.adapters.chat.steady import Care, SteadyChat
+from memolith.config import load
+from memolith.errors import (
     InvalidInput,
     LimitReached,
-    MnemonError,
+    MemolithError,
     ServiceFailed,
     StoreReadOnly,
     StoreUnavailable,
 )
-from mnemon.policies.retrying import Retrying
-from mnemon.ports.chat import ChatModel, Prompt, Reply, Turn
-from mnemon.ports.usage import Prices, Spent, Usage
-from mnemon.services.spending import Spending
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith.policies.retrying import Retrying
+from memolith.ports.chat import ChatModel, Prompt, Reply, Turn
+from memolith.ports.usage import Prices, Spent, Usage
+from memolith.services.spending import Spending
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 NOON = datetime(2026, 5, 1, 12, 45, tzinfo=UTC)
 ASKED = Prompt((Turn("system", "Be brief."), Turn("user", "Hello there")), purpose="extraction")
@@ -62,7 +62,7 @@ def clock() -> SettableClock:
 
 @pytest.fixture
 def usage(clock: SettableClock) -> Iterator[Usage]:
-    with Mnemon.open(
+    with Memolith.open(
         ":memory:", embedder=HashingEmbedder(64), tokens=WordCounter(), clock=clock
     ) as engine:
         for owner in ("alice", "bob"):
@@ -178,7 +178,7 @@ def test_limits_bind_an_owner_who_has_nothing_stored(usage: Usage, clock: Settab
 class Unwritable:
     """A store's counts where nothing can be written."""
 
-    def __init__(self, error: MnemonError) -> None:
+    def __init__(self, error: MemolithError) -> None:
         self.error = error
 
     def add(self, owner_id: str, purpose: str, spent: Spent, *, at: datetime) -> None:
@@ -194,7 +194,7 @@ class Unwritable:
     "error", [StoreReadOnly("memory.db", "its disk is"), StoreUnavailable("the disk is full")]
 )
 def test_where_nothing_can_be_counted_calls_go_on_and_limits_hold(
-    error: MnemonError, clock: SettableClock, caplog: pytest.LogCaptureFixture
+    error: MemolithError, clock: SettableClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     chats = metered(Told(), Unwritable(error), clock, Limits(tokens=200))
     assert chats.of("alice").complete(ASKED).text == "one two"
@@ -207,8 +207,8 @@ def test_where_nothing_can_be_counted_calls_go_on_and_limits_hold(
 
 
 def test_an_owner_is_told_what_was_spent_and_what_it_cost(clock: SettableClock) -> None:
-    prices = {"MNEMON_CHAT__INPUT_PRICE": "2", "MNEMON_CHAT__OUTPUT_PRICE": "10"}
-    with Mnemon.open(
+    prices = {"MEMOLITH_CHAT__INPUT_PRICE": "2", "MEMOLITH_CHAT__OUTPUT_PRICE": "10"}
+    with Memolith.open(
         ":memory:",
         embedder=HashingEmbedder(64),
         tokens=WordCounter(),

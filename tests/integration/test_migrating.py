@@ -19,21 +19,21 @@ import pytest
 from psycopg import sql
 
 from integration.moving import Places, fill, places
-from mnemon import AsyncMnemon, Mnemon
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.postgres.schema import FREE
-from mnemon.adapters.sql import copying
-from mnemon.adapters.sql.tables import OWNER_FACTS, OWNERS, TABLES
-from mnemon.errors import (
+from memolith import AsyncMemolith, Memolith
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.postgres.schema import FREE
+from memolith.adapters.sql import copying
+from memolith.adapters.sql.tables import OWNER_FACTS, OWNERS, TABLES
+from memolith.errors import (
     Conflict,
     InvalidInput,
     KeyUnavailable,
     NotFound,
     StoreUnavailable,
 )
-from mnemon.services.migrate import Migrated
-from mnemon.stores import reset_store
-from mnemon.testing.clock import SettableClock
+from memolith.services.migrate import Migrated
+from memolith.stores import reset_store
+from memolith.testing.clock import SettableClock
 from unit.cli.conftest import Program, WithoutModel
 
 OF_A_DATABASE = {"meta", "probe", "vectors_sent", "vectors_due", "sqlite_sequence"}
@@ -84,7 +84,7 @@ def stop() -> None:
 def move(
     at: Places, advance: Callable[[int], None], source: str = "file", to: str = "server"
 ) -> Migrated:
-    return Mnemon.migrate(
+    return Memolith.migrate(
         at.urls[to], at.urls[source], config=at.config, cipher=at.ciphers, advance=advance
     )
 
@@ -185,7 +185,7 @@ def test_a_move_that_was_stopped_is_refused_when_opened_and_goes_on(
     for moment in (1, one // 2, one * 3 // 2, one // 2, one * 3 // 2):
         with pytest.raises(Stopped):
             move(at, after(moment, stop), source, to)
-        with pytest.raises(StoreUnavailable, match="mnemon migrate"):
+        with pytest.raises(StoreUnavailable, match="memolith migrate"):
             at.opened(to)
         there = at.rows(to)
         assert {key: rows[key] for key in there} == there
@@ -209,15 +209,15 @@ def test_a_part_of_a_store_can_be_deleted_and_begun_anew(at: Places, to: str) ->
 
 KILLED = """
 import os, signal, sys
-from mnemon import Mnemon
-from mnemon.config import load
+from memolith import Memolith
+from memolith.config import load
 left = int(sys.argv[4])
 def advance(rows):
     global left
     left -= rows
     if left <= 0:
         os.kill(os.getpid(), signal.SIGKILL)
-Mnemon.migrate(
+Memolith.migrate(
     sys.argv[2], sys.argv[1], config=load(None, {}, {"postgres.schema": sys.argv[3]}),
     advance=advance,
 )
@@ -368,7 +368,7 @@ def test_a_target_that_holds_something_else_is_left_as_it_is(plain: Places, tmp_
         plain.move("file", "file")
     (tmp_path / "linked.db").symlink_to(plain.urls["file"])
     with pytest.raises(Conflict):
-        Mnemon.migrate(tmp_path / "linked.db", plain.urls["file"], cipher=plain.ciphers)
+        Memolith.migrate(tmp_path / "linked.db", plain.urls["file"], cipher=plain.ciphers)
     assert (plain.rows("back"), plain.rows("server")) == rows
 
 
@@ -391,11 +391,11 @@ def test_a_store_that_is_not_there_or_in_memory_is_not_moved_nor_made(
 ) -> None:
     for source, to in ((tmp_path / "no.db", plain.urls["back"]), (plain.urls["server"], "no.db")):
         with pytest.raises(NotFound):
-            Mnemon.migrate(to, source, config=plain.config, cipher=plain.ciphers)
+            Memolith.migrate(to, source, config=plain.config, cipher=plain.ciphers)
     file = furnished(plain).urls["file"]
     for source, to in ((":memory:", plain.urls["back"]), (file, ":memory:")):
         with pytest.raises(InvalidInput, match="memory"):
-            Mnemon.migrate(to, source, config=plain.config, cipher=plain.ciphers)
+            Memolith.migrate(to, source, config=plain.config, cipher=plain.ciphers)
     with pytest.raises(NotFound):
         plain.move("file", "server", verify=True)
     assert not (tmp_path / "no.db").exists()
@@ -419,7 +419,7 @@ def test_an_empty_store_is_taken_with_the_sources_keys(at: Places) -> None:
 
 def test_an_empty_store_that_is_not_encrypted_as_the_source_is_is_not_taken(at: Places) -> None:
     furnished(at)
-    Mnemon.open(at.urls["back"], config=at.config, cipher=PlainCipher()).close()
+    Memolith.open(at.urls["back"], config=at.config, cipher=PlainCipher()).close()
     with pytest.raises(Conflict, match="cipher"):
         at.move("file", "back")
 
@@ -442,7 +442,7 @@ def test_either_store_outlives_the_others_keys(at: Places) -> None:
 def test_moving_from_asynchronous_code(plain: Places) -> None:
     furnished(plain)
     done = asyncio.run(
-        AsyncMnemon.migrate(
+        AsyncMemolith.migrate(
             plain.urls["back"], plain.urls["file"], config=plain.config, cipher=plain.ciphers
         )
     )
@@ -455,7 +455,7 @@ def test_moving_from_asynchronous_code(plain: Places) -> None:
 
 @pytest.fixture
 def program(at: Places, monkeypatch: pytest.MonkeyPatch) -> Program:
-    monkeypatch.setenv("MNEMON_POSTGRES__SCHEMA", at.config.settings.postgres.schema)
+    monkeypatch.setenv("MEMOLITH_POSTGRES__SCHEMA", at.config.settings.postgres.schema)
     return Program(WithoutModel(at.clock))
 
 
@@ -493,7 +493,7 @@ def test_the_command_says_what_a_store_that_is_not_whole_lacks(
         refused = program(command, "--store", at.urls["server"])
         assert refused.code == 10
         assert f"a part of {at.urls['file']} only" in refused.err
-        assert "`mnemon migrate --to …`" in refused.err
+        assert "`memolith migrate --to …`" in refused.err
 
 
 def test_no_password_of_a_url_is_told(program: Program, at: Places) -> None:

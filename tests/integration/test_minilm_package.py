@@ -1,4 +1,4 @@
-"""The package mnemon-minilm as it is installed."""
+"""The package memolith-minilm as it is installed."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from importlib import metadata
 
 from tokenizers import Tokenizer
 
-import mnemon_minilm
+import memolith_minilm
 
-_DISTRIBUTION = metadata.distribution("mnemon-minilm")
+_DISTRIBUTION = metadata.distribution("memolith-minilm")
 
 
 def test_it_carries_the_model_and_the_tokenizer() -> None:
-    assert sorted(path.name for path in mnemon_minilm.MODEL_DIR.iterdir()) == [
+    assert sorted(path.name for path in memolith_minilm.MODEL_DIR.iterdir()) == [
         "model.onnx",
         "model.onnx.data",
         "tokenizer.json",
     ]
-    assert mnemon_minilm.model_path().is_file()
+    assert memolith_minilm.model_path().is_file()
 
 
 def test_the_tokenizer_is_the_published_one() -> None:
-    content = mnemon_minilm.tokenizer_path().read_bytes()
+    content = memolith_minilm.tokenizer_path().read_bytes()
     assert hashlib.sha256(content).hexdigest() == (
         "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
     )
@@ -30,7 +30,7 @@ def test_the_tokenizer_is_the_published_one() -> None:
 
 
 def test_the_weights_are_those_that_the_figures_were_measured_with() -> None:
-    weights = (mnemon_minilm.MODEL_DIR / "model.onnx.data").read_bytes()
+    weights = (memolith_minilm.MODEL_DIR / "model.onnx.data").read_bytes()
     assert hashlib.sha256(weights).hexdigest() == (
         "52d0a5e015c71a2516219ed772dee61b4ba01ea9cee15bcf6bf1cc6bd0194e5e"
     )

@@ -14,8 +14,8 @@ import ollama
 import openai
 import pytest
 
-from mnemon.ports.chat import Turn
-from mnemon.testing.model_server import (
+from memolith.ports.chat import Turn
+from memolith.testing.model_server import (
     Answer,
     Asked,
     Fault,

@@ -10,13 +10,13 @@ import psycopg
 import pytest
 
 from integration.moving import Places, places
-from mnemon import Mnemon
-from mnemon.adapters.postgres.schema import APPLICATION
-from mnemon.errors import StoreReadOnly
-from mnemon.testing.clock import SettableClock
+from memolith import Memolith
+from memolith.adapters.postgres.schema import APPLICATION
+from memolith.errors import StoreReadOnly
+from memolith.testing.clock import SettableClock
 from postgres import own
 
-_USER, _OWNER = own("mnemon_moving_user"), own("mnemon_moving_owner")
+_USER, _OWNER = own("memolith_moving_user"), own("memolith_moving_owner")
 
 
 @pytest.fixture
@@ -72,10 +72,10 @@ def test_a_role_of_the_applications_group_backs_up_and_may_not_restore(
         memory.backup(backup)
     rows = at.rows("server")
     with pytest.raises(StoreReadOnly):
-        Mnemon.restore_backup(
+        Memolith.restore_backup(
             backup, at.urls[_USER], force=True, config=at.config, cipher=at.ciphers
         )
-    done = Mnemon.restore_backup(backup, at.urls["back"], config=at.config, cipher=at.ciphers)
+    done = Memolith.restore_backup(backup, at.urls["back"], config=at.config, cipher=at.ciphers)
     assert done.owners == 2
     assert (at.rows("back"), at.rows("server")) == (rows, rows)
 
@@ -94,11 +94,11 @@ def test_who_owns_the_tables_without_being_superuser_restores(
     made(
         postgres_url,
         _OWNER,
-        f"GRANT {APPLICATION}, mnemon_maintenance TO {{name}};"
+        f"GRANT {APPLICATION}, memolith_maintenance TO {{name}};"
         " GRANT CREATE ON DATABASE postgres TO {name}",
     )
     for force in (False, True):
-        done = Mnemon.restore_backup(
+        done = Memolith.restore_backup(
             backup, at.urls[_OWNER], force=force, config=at.config, cipher=at.ciphers
         )
         assert (done.owners, done.kept is not None) == (2, force)

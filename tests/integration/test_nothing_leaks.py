@@ -17,17 +17,17 @@ import pytest
 from numpy.typing import NDArray
 
 from durability.words import Words
-from mnemon import Message, Mnemon
-from mnemon.adapters.crypto.ring import KeyRing
-from mnemon.adapters.crypto.xchacha import KeyRingCiphers
-from mnemon.adapters.sqlite.connections import Connection
-from mnemon.domain.messages import Role
-from mnemon.errors import InvalidInput, ServiceFailed, WrongEmbeddingModel
-from mnemon.exchange.files import rereadable
-from mnemon.ports.embedder import TextRole
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import WordCounter
-from mnemon.testing.hostile import HOSTILE
+from memolith import Message, Memolith
+from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.xchacha import KeyRingCiphers
+from memolith.adapters.sqlite.connections import Connection
+from memolith.domain.messages import Role
+from memolith.errors import InvalidInput, ServiceFailed, WrongEmbeddingModel
+from memolith.exchange.files import rereadable
+from memolith.ports.embedder import TextRole
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import WordCounter
+from memolith.testing.hostile import HOSTILE
 
 from .looking import Opener, RecordingEmbedder, bytes_of, found_in
 
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.sqlite
 class Told:
     """A store in which everything is in made-up words, and what was done last to it."""
 
-    memory: Mnemon
+    memory: Memolith
     words: Words
 
     def steps(self, target: Path) -> Iterator[tuple[str, Callable[[], object]]]:
@@ -116,7 +116,7 @@ def test_no_word_stands_in_any_file_or_log_whatever_is_done(
         assert {each.name for each in path.parent.iterdir()} > {"memory.db-wal", "memory.db-shm"}
     ring.rotate()
     look("a new master key")
-    Mnemon.restore_backup(backup, path, force=True, cipher=KeyRingCiphers(ring))
+    Memolith.restore_backup(backup, path, force=True, cipher=KeyRingCiphers(ring))
     look("restore-backup")
     with opened() as memory:
         assert memory.recall(words.all[0], owner="alice").memories
@@ -132,7 +132,7 @@ def test_what_comes_by_a_pipe_is_not_laid_down_on_the_disk(
     no_temporary_files(tmp_path, monkeypatch)
 
     class Pipe:
-        """As much as `mnemon import jsonl -` uses of standard input."""
+        """As much as `memolith import jsonl -` uses of standard input."""
 
         def seekable(self) -> bool:
             return False
@@ -156,9 +156,9 @@ import sys
 seen = []
 sys.addaudithook(lambda event, args: seen.append(event) if event.startswith("socket.") else None)
 from click.testing import CliRunner
-from mnemon import Mnemon
-from mnemon.entrypoints.cli.main import cli
-with Mnemon.open(sys.argv[1]) as memory:
+from memolith import Memolith
+from memolith.entrypoints.cli.main import cli
+with Memolith.open(sys.argv[1]) as memory:
     memory.learn("I live in Oslo.", "Nice.", owner="alice")
     assert memory.recall("where do I live?", owner="alice").memories
     memory.backup(sys.argv[1] + ".copy")
@@ -177,8 +177,8 @@ def test_nothing_listens_and_nothing_connects(tmp_path: Path) -> None:
 def test_the_embedding_runtime_keeps_and_sends_no_record_of_its_use(tmp_path: Path) -> None:
     """ONNX Runtime would keep an id of the device, and events to send, in the cache folder."""
     program = (
-        "import sys; from mnemon import Mnemon\n"
-        "with Mnemon.open(sys.argv[1]) as memory: memory.remember('Lives in Oslo', owner='a')"
+        "import sys; from memolith import Memolith\n"
+        "with Memolith.open(sys.argv[1]) as memory: memory.remember('Lives in Oslo', owner='a')"
     )
     homes = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")
     unset = {key: value for key, value in os.environ.items() if key != "ORT_DISABLE_TELEMETRY"}
@@ -213,7 +213,7 @@ def test_an_embedder_is_told_texts_and_speakers_only(
     path: Path, ring: KeyRing, clock: SettableClock
 ) -> None:
     service = Service()
-    with Mnemon.open(
+    with Memolith.open(
         path, embedder=service, clock=clock, tokens=WordCounter(), cipher=KeyRingCiphers(ring)
     ) as memory:
         alice = memory.owner("owner of it")
@@ -236,7 +236,7 @@ def test_an_embedder_that_answers_nonsense_changes_nothing(
 ) -> None:
     service = Service()
     options: dict[str, Any] = {"embedder": service, "tokens": WordCounter()}
-    with Mnemon.open(path, cipher=KeyRingCiphers(ring), **options) as memory:
+    with Memolith.open(path, cipher=KeyRingCiphers(ring), **options) as memory:
         memory.remember("Lives in Oslo", owner="alice")
         before = list(memory.export(owner="alice"))
         service.answer = answer
@@ -253,7 +253,7 @@ def test_an_embedder_that_answers_nonsense_changes_nothing(
 
 def test_a_store_of_another_model_is_refused(path: Path, ring: KeyRing) -> None:
     options: dict[str, Any] = {"tokens": WordCounter(), "cipher": KeyRingCiphers(ring)}
-    with Mnemon.open(path, embedder=Service(), **options) as memory:
+    with Memolith.open(path, embedder=Service(), **options) as memory:
         memory.remember("Lives in Oslo", owner="alice")
     with pytest.raises(WrongEmbeddingModel, match="far away"):
-        Mnemon.open(path, embedder=Service(name="nearer"), **options)
+        Memolith.open(path, embedder=Service(name="nearer"), **options)

@@ -12,16 +12,16 @@ import pytest
 from fastapi.testclient import TestClient
 
 from integration.http.running import running
-from mnemon import Mnemon, OwnerMemory, tools
-from mnemon.adapters.embedders.local import LocalEmbedder
-from mnemon.domain.messages import Message, Role
-from mnemon.domain.recall import Mode
-from mnemon.entrypoints.cli.output import console
-from mnemon.entrypoints.cli.results import show
-from mnemon.entrypoints.http.app import Serving, create_app
-from mnemon.policies.ranking.relevance import RELEVANT_FROM, Relevance
-from mnemon.profiles.standard import standard
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith, OwnerMemory, tools
+from memolith.adapters.embedders.local import LocalEmbedder
+from memolith.domain.messages import Message, Role
+from memolith.domain.recall import Mode
+from memolith.entrypoints.cli.output import console
+from memolith.entrypoints.cli.results import show
+from memolith.entrypoints.http.app import Serving, create_app
+from memolith.policies.ranking.relevance import RELEVANT_FROM, Relevance
+from memolith.profiles.standard import standard
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 FACTS = (
     *("I live in Oslo.", "I am allergic to peanuts.", "My sister Anna is a nurse."),
@@ -40,13 +40,13 @@ def embedder() -> LocalEmbedder:
 
 
 @pytest.fixture
-def memory(embedder: LocalEmbedder) -> Iterator[Mnemon]:
-    with Mnemon.open(":memory:", embedder=embedder) as opened:
+def memory(embedder: LocalEmbedder) -> Iterator[Memolith]:
+    with Memolith.open(":memory:", embedder=embedder) as opened:
         yield opened
 
 
 @pytest.fixture
-def alice(memory: Mnemon) -> OwnerMemory:
+def alice(memory: Memolith) -> OwnerMemory:
     told = memory.owner("alice")
     for fact in FACTS:
         told.remember(fact)
@@ -67,12 +67,12 @@ def test_it_leaves_nothing_out(alice: OwnerMemory) -> None:
     assert len(found.memories) == len(FACTS)
 
 
-def test_an_empty_memory_has_nothing(memory: Mnemon) -> None:
+def test_an_empty_memory_has_nothing(memory: Memolith) -> None:
     found = memory.owner("bob").recall("anything")
     assert (found.memories, found.relevance, found.nothing_relevant) == ((), 0.0, True)
 
 
-def test_what_another_owner_knows_is_not_relevant(memory: Mnemon, alice: OwnerMemory) -> None:
+def test_what_another_owner_knows_is_not_relevant(memory: Memolith, alice: OwnerMemory) -> None:
     bob = memory.owner("bob")
     bob.remember("I bought a boat.")
     assert bob.recall(KNOWN[1]).nothing_relevant
@@ -104,7 +104,7 @@ def test_other_profiles_do_not_know(alice: OwnerMemory, profile: str) -> None:
 
 
 def test_an_embedder_that_nothing_was_fitted_for_does_not_know() -> None:
-    with Mnemon.open(":memory:", embedder=HashingEmbedder(), tokens=WordCounter()) as opened:
+    with Memolith.open(":memory:", embedder=HashingEmbedder(), tokens=WordCounter()) as opened:
         opened.remember("I live in Oslo", owner="alice")
         assert opened.recall("chess", owner="alice").relevance is None
 
@@ -112,7 +112,7 @@ def test_an_embedder_that_nothing_was_fitted_for_does_not_know() -> None:
 def test_a_profile_can_bring_weights_for_another_embedder() -> None:
     weights = Relevance(-4.0, 8.0, 8.0, 0.0, 0.0, 0.0)
     own = replace(standard(), relevance={HashingEmbedder().name: weights})
-    with Mnemon.open(
+    with Memolith.open(
         ":memory:", profile=own, embedder=HashingEmbedder(), tokens=WordCounter()
     ) as opened:
         opened.remember("I live in Oslo", owner="alice")
@@ -120,7 +120,7 @@ def test_a_profile_can_bring_weights_for_another_embedder() -> None:
         assert not opened.recall("live in Oslo", owner="alice").nothing_relevant
 
 
-def test_what_somebody_else_said_is_less_likely_an_answer(memory: Mnemon) -> None:
+def test_what_somebody_else_said_is_less_likely_an_answer(memory: Memolith) -> None:
     told = memory.owner("alice")
     said = (
         *(("Cleo", "I have taken up pottery, my bowl is drying."), ("Ben", "How lovely!")),
@@ -136,7 +136,7 @@ def test_what_somebody_else_said_is_less_likely_an_answer(memory: Mnemon) -> Non
 # --- doors --------------------------------------------------------------------------------------
 
 
-def test_the_service_says_so_and_its_client(memory: Mnemon, alice: OwnerMemory) -> None:
+def test_the_service_says_so_and_its_client(memory: Memolith, alice: OwnerMemory) -> None:
     key = memory.create_api_key("alice", role="owner", owner="alice").secret
     app = create_app(memory, Serving())
     with TestClient(app, base_url="http://localhost") as client:
@@ -146,7 +146,7 @@ def test_the_service_says_so_and_its_client(memory: Mnemon, alice: OwnerMemory) 
             here = alice.recall(query)
             told = answer["relevance"], answer["nothing_relevant"]
             assert told == (here.relevance, here.nothing_relevant)
-    with running(create_app(memory, Serving())) as url, Mnemon.connect(url, key=key) as far:
+    with running(create_app(memory, Serving())) as url, Memolith.connect(url, key=key) as far:
         found = far.owner("alice").recall(FOREIGN[0])
         assert (found.relevance, found.nothing_relevant) == (here.relevance, True)
 
@@ -161,10 +161,10 @@ def test_the_command_line_says_so(alice: OwnerMemory, capsys: pytest.CaptureFixt
 def test_the_command_line_gives_it_as_data(tmp_path: Path) -> None:
     from click.testing import CliRunner
 
-    from mnemon.entrypoints.cli.main import cli
+    from memolith.entrypoints.cli.main import cli
 
     store = ["--store", str(tmp_path / "memory.db")]
-    with Mnemon.open(tmp_path / "memory.db") as opened:
+    with Memolith.open(tmp_path / "memory.db") as opened:
         opened.remember("I live in Oslo.", owner="alice")
     ran = CliRunner().invoke(cli, ["recall", *store, "--owner", "alice", "--json", FOREIGN[0]])
     found: dict[str, Any] = json.loads(ran.stdout)

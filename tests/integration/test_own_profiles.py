@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from mnemon import Mnemon
-from mnemon.errors import InvalidConfiguration
-from mnemon.profiles.standard import standard
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith
+from memolith.errors import InvalidConfiguration
+from memolith.profiles.standard import standard
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 PACKAGE = """
 from dataclasses import replace
-from mnemon.profiles.companion import companion
+from memolith.profiles.companion import companion
 
 def diary():
     return replace(companion(), name="diary", kinds=(*companion().kinds, "dream"))
@@ -26,12 +26,12 @@ def wrong():
 """
 
 
-def opened(store: Path | str = ":memory:", **options: object) -> Mnemon:
-    return Mnemon.open(store, embedder=HashingEmbedder(), tokens=WordCounter(), **options)  # type: ignore[arg-type] # passed on
+def opened(store: Path | str = ":memory:", **options: object) -> Memolith:
+    return Memolith.open(store, embedder=HashingEmbedder(), tokens=WordCounter(), **options)  # type: ignore[arg-type] # passed on
 
 
 def configured(folder: Path, text: str) -> Path:
-    file = folder / "mnemon.toml"
+    file = folder / "memolith.toml"
     file.write_text(text)
     return file
 
@@ -43,7 +43,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     about = tmp_path / "dreaming-1.0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: dreaming\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text("[mnemon.profiles]\ndiary = dreaming:diary\n")
+    (about / "entry_points.txt").write_text("[memolith.profiles]\ndiary = dreaming:diary\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     yield
     sys.modules.pop("dreaming", None)
@@ -87,7 +87,7 @@ def test_a_mistake_is_named_with_its_place(tmp_path: Path, text: str, named: str
     with pytest.raises(InvalidConfiguration) as caught:
         opened(config=configured(tmp_path, text))
     assert named in str(caught.value)
-    assert "mnemon.toml:" in str(caught.value)
+    assert "memolith.toml:" in str(caught.value)
 
 
 @pytest.mark.usefixtures("installed")

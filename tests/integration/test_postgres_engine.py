@@ -5,16 +5,16 @@ from contextlib import closing
 
 import pytest
 
-from mnemon import Mnemon
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.postgres.store import PostgresStore
-from mnemon.config import Settings
-from mnemon.errors import StoreUnavailable
-from mnemon.stores import reset_store
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.postgres.store import PostgresStore
+from memolith.config import Settings
+from memolith.errors import StoreUnavailable
+from memolith.stores import reset_store
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 from postgres import dropped
 
-SCHEMA = "mnemon"
+SCHEMA = "memolith"
 
 
 @pytest.fixture
@@ -24,8 +24,8 @@ def url(postgres_url: str) -> Iterator[str]:
     dropped(postgres_url, SCHEMA)
 
 
-def opened(url: str) -> Mnemon:
-    return Mnemon.open(url, embedder=HashingEmbedder(), tokens=WordCounter())
+def opened(url: str) -> Memolith:
+    return Memolith.open(url, embedder=HashingEmbedder(), tokens=WordCounter())
 
 
 def test_what_is_remembered_is_recalled_by_another_process_of_the_same_url(url: str) -> None:

@@ -10,17 +10,17 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.postgres.store import PostgresStore
-from mnemon.domain.work import Work
-from mnemon.errors import Conflict, StoreUnavailable
-from mnemon.ports.work import Claim
-from mnemon.testing.builders import DIMENSION, at, memory, record_id, short_entry
-from mnemon.testing.store_records import listed, remember
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.postgres.store import PostgresStore
+from memolith.domain.work import Work
+from memolith.errors import Conflict, StoreUnavailable
+from memolith.ports.work import Claim
+from memolith.testing.builders import DIMENSION, at, memory, record_id, short_entry
+from memolith.testing.store_records import listed, remember
 from postgres import emptied, fresh, own
 
 SCHEMA = own("faults")
-_NAME = own("mnemon_test_faults")
+_NAME = own("memolith_test_faults")
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ import psycopg
 import pytest
 
 from durability.words import Words
-from mnemon import Mnemon
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.config import load
-from mnemon.errors import StoreUnavailable
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.config import load
+from memolith.errors import StoreUnavailable
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 from postgres_server import OwnServer, own_server
 
 from .apart import filled, mount_tmpfs, run_apart
@@ -38,13 +38,13 @@ def disks(folder: Path) -> tuple[Path, Path]:
     return data, log
 
 
-def opened(url: str) -> Mnemon:
-    return Mnemon.open(
+def opened(url: str) -> Memolith:
+    return Memolith.open(
         url,
         embedder=HashingEmbedder(64),
         tokens=WordCounter(),
         cipher=PlainCipher(),
-        config=load(None, {"MNEMON_BUSY_TIMEOUT_S": "0.5"}, {}),
+        config=load(None, {"MEMOLITH_BUSY_TIMEOUT_S": "0.5"}, {}),
     )
 
 
@@ -52,11 +52,11 @@ def text(number: int) -> str:
     return f"Fact {number}: {Words(number).text(40)}"
 
 
-def told(memory: Mnemon) -> set[str]:
+def told(memory: Memolith) -> set[str]:
     return {one.content for one in memory.list(owner="alice", limit=1_000).memories}
 
 
-def write_until_refused(memory: Mnemon, kept: set[str]) -> StoreUnavailable:
+def write_until_refused(memory: Memolith, kept: set[str]) -> StoreUnavailable:
     """Store one fact after the other; each that is acknowledged is noted."""
     for number in range(len(kept), len(kept) + _WRITES):
         try:
@@ -82,7 +82,7 @@ def _meets_full_disks(folder: Path) -> None:
         _has_no_room_for_its_log(server, memory, log, kept)
 
 
-def _has_no_room_for_data(memory: Mnemon, disk: Path, kept: set[str]) -> None:
+def _has_no_room_for_data(memory: Memolith, disk: Path, kept: set[str]) -> None:
     with filled(disk):
         refused = write_until_refused(memory, kept)
         assert "has no room left on its disk" in str(refused)
@@ -96,7 +96,9 @@ def _has_no_room_for_data(memory: Mnemon, disk: Path, kept: set[str]) -> None:
     assert memory.verify().findings == ()
 
 
-def _has_no_room_for_its_log(server: OwnServer, memory: Mnemon, disk: Path, kept: set[str]) -> None:
+def _has_no_room_for_its_log(
+    server: OwnServer, memory: Memolith, disk: Path, kept: set[str]
+) -> None:
     """Then the server ends, as it may not acknowledge what it can't write down."""
     refused = ""
     with filled(disk):
@@ -120,5 +122,5 @@ def _has_no_room_for_its_log(server: OwnServer, memory: Mnemon, disk: Path, kept
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may mount")
 def test_who_meets_a_full_disk() -> None:
     # Not below a folder of pytest's, which only this user may enter.
-    with tempfile.TemporaryDirectory(prefix="mnemon-disks-") as folder:
+    with tempfile.TemporaryDirectory(prefix="memolith-disks-") as folder:
         run_apart(_meets_full_disks, Path(folder))

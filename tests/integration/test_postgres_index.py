@@ -14,25 +14,25 @@ import psycopg
 import pytest
 from numpy.typing import NDArray
 
-from mnemon.adapters.crypto.master import KeyFile
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.crypto.ring import KeyRing
-from mnemon.adapters.crypto.xchacha import KeyRingCiphers
-from mnemon.adapters.postgres.connections import SEARCHING, Access
-from mnemon.adapters.postgres.distributing import distributing
-from mnemon.adapters.postgres.places import Place, place_of, session
-from mnemon.adapters.postgres.schema import BOUND, FREE, Making
-from mnemon.adapters.postgres.search import _BY_INDEX, _NEAREST, VectorTables
-from mnemon.adapters.postgres.store import PostgresStore
-from mnemon.adapters.postgres.vector_index import Wanted, build, building, drop, found
-from mnemon.domain.items import Features, Span, Trait
-from mnemon.domain.recall import Scope
-from mnemon.errors import Conflict, InvalidInput, StoreReadOnly
-from mnemon.policies.vectors import cosines
-from mnemon.ports.cipher import Ciphers
-from mnemon.ports.reembedding import EmbeddingModel
-from mnemon.ports.store import IndexEntry, Passage
-from mnemon.testing.builders import at, memory
+from memolith.adapters.crypto.master import KeyFile
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.xchacha import KeyRingCiphers
+from memolith.adapters.postgres.connections import SEARCHING, Access
+from memolith.adapters.postgres.distributing import distributing
+from memolith.adapters.postgres.places import Place, place_of, session
+from memolith.adapters.postgres.schema import BOUND, FREE, Making
+from memolith.adapters.postgres.search import _BY_INDEX, _NEAREST, VectorTables
+from memolith.adapters.postgres.store import PostgresStore
+from memolith.adapters.postgres.vector_index import Wanted, build, building, drop, found
+from memolith.domain.items import Features, Span, Trait
+from memolith.domain.recall import Scope
+from memolith.errors import Conflict, InvalidInput, StoreReadOnly
+from memolith.policies.vectors import cosines
+from memolith.ports.cipher import Ciphers
+from memolith.ports.reembedding import EmbeddingModel
+from memolith.ports.store import IndexEntry, Passage
+from memolith.testing.builders import at, memory
 from postgres import dropped, own
 
 SCHEMA = own("indexed")
@@ -215,10 +215,10 @@ def test_writes_go_on_while_the_index_is_built(url: str) -> None:
 
 def test_who_does_not_own_the_tables_builds_no_index(url: str) -> None:
     filled(url, PlainCipher(), Making()).close()
-    login = own("mnemon_test_indexer")
+    login = own("memolith_test_indexer")
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(f"DROP ROLE IF EXISTS {login}".encode())
-        connection.execute(f"CREATE ROLE {login} LOGIN IN ROLE mnemon_application".encode())
+        connection.execute(f"CREATE ROLE {login} LOGIN IN ROLE memolith_application".encode())
     with pytest.raises(StoreReadOnly, match="as who made them"):
         built(f"{url}{'&' if '?' in url else '?'}user={login}")
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from mnemon import Mnemon
-from mnemon.adapters.crypto.backup import back_up, restore
-from mnemon.adapters.postgres.guarding import MAINTENANCE
-from mnemon.config import Loaded, load
-from mnemon.errors import KeyUnavailable, StoreReadOnly
-from mnemon.stores import key_file, open_ring, reset_store
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith
+from memolith.adapters.crypto.backup import back_up, restore
+from memolith.adapters.postgres.guarding import MAINTENANCE
+from memolith.config import Loaded, load
+from memolith.errors import KeyUnavailable, StoreReadOnly
+from memolith.stores import key_file, open_ring, reset_store
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 from postgres import dropped, own
 
 SCHEMA = own("keyed")
@@ -40,11 +40,11 @@ def loaded(url: str, **more: object) -> Loaded:
     return load(overrides={"store": url, "postgres.schema": SCHEMA, **dotted})
 
 
-def opened(config: Loaded) -> Mnemon:
-    return Mnemon.open(config=config, embedder=HashingEmbedder(), tokens=WordCounter())
+def opened(config: Loaded) -> Memolith:
+    return Memolith.open(config=config, embedder=HashingEmbedder(), tokens=WordCounter())
 
 
-def recalled(memory: Mnemon) -> list[str]:
+def recalled(memory: Memolith) -> list[str]:
     return [each.record.content for each in memory.owner("alice").recall("sister").memories]
 
 
@@ -61,11 +61,11 @@ def test_another_machine_opens_the_store_with_the_master_key_alone(
     config = loaded(url)
     with pytest.raises(KeyUnavailable, match="the key file is missing"):
         opened(config)
-    monkeypatch.setenv("MNEMON_KEY", key)
+    monkeypatch.setenv("MEMOLITH_KEY", key)
     with opened(config) as memory:
         assert recalled(memory) == [SAID]
         memory.owner("bob").remember("Something of bob's")
-    monkeypatch.setenv("MNEMON_KEY", "ab" * 32)
+    monkeypatch.setenv("MEMOLITH_KEY", "ab" * 32)
     with pytest.raises(KeyUnavailable, match="does not open"):
         opened(config)
 
@@ -113,7 +113,7 @@ def test_maintenance_sees_no_keys_and_the_application_does(url: str) -> None:
     with opened(loaded(url)) as memory:
         memory.owner("alice").remember(SAID)
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("SET ROLE mnemon_application")
+        connection.execute("SET ROLE memolith_application")
         assert connection.execute(f"TABLE {SCHEMA}_keys.owners".encode()).fetchall()
         connection.execute("RESET ROLE")
         connection.execute(f"SET ROLE {MAINTENANCE}".encode())
@@ -210,7 +210,7 @@ def test_reset_deletes_the_store_and_its_keys_also_without_the_key(url: str) -> 
 
 
 def test_who_may_not_make_a_ring_is_told_so(url: str) -> None:
-    login = own("mnemon_test_ringless")
+    login = own("memolith_test_ringless")
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(f"DROP ROLE IF EXISTS {login}".encode())
         connection.execute(f"CREATE ROLE {login} LOGIN".encode())

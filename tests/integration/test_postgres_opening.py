@@ -13,19 +13,19 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from mnemon import Mnemon
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.postgres.schema import APPLICATION
-from mnemon.config import load
-from mnemon.errors import InvalidConfiguration, StoreReadOnly
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.postgres.schema import APPLICATION
+from memolith.config import load
+from memolith.errors import InvalidConfiguration, StoreReadOnly
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 from postgres import new_database, own
 
 _ROLE = own("opening_login")
 
 
-def opened(url: str) -> Mnemon:
-    return Mnemon.open(
+def opened(url: str) -> Memolith:
+    return Memolith.open(
         url,
         embedder=HashingEmbedder(),
         tokens=WordCounter(),

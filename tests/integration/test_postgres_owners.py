@@ -7,24 +7,24 @@ import psycopg
 import pytest
 
 from everything import do_everything
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.postgres.connections import Connection
-from mnemon.adapters.postgres.places import place_of, session
-from mnemon.adapters.postgres.schema import APPLICATION, BOUND, MAINTENANCE, owner_number
-from mnemon.adapters.postgres.store import PostgresStore
-from mnemon.domain.work import Work
-from mnemon.errors import (
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.postgres.connections import Connection
+from memolith.adapters.postgres.places import place_of, session
+from memolith.adapters.postgres.schema import APPLICATION, BOUND, MAINTENANCE, owner_number
+from memolith.adapters.postgres.store import PostgresStore
+from memolith.domain.work import Work
+from memolith.errors import (
     InvalidConfiguration,
     StoreReadOnly,
     StoreTooNew,
     StoreUnavailable,
 )
-from mnemon.testing.builders import DIMENSION, at, memory, record_id, short_entry
+from memolith.testing.builders import DIMENSION, at, memory, record_id, short_entry
 from postgres import fresh, own
 
 SCHEMA = own("owners_apart")
 ALICE, BOB = owner_number("alice"), owner_number("bob")
-_LOGIN = own("mnemon_test_login")
+_LOGIN = own("memolith_test_login")
 
 
 @pytest.fixture
@@ -239,7 +239,7 @@ def test_a_probe_that_is_not_seen_as_it_must_be_is_refused(
 ) -> None:
     assert store.owners()
     policy = "ALTER POLICY of_one_owner ON probe USING ({})"
-    kept = "owner_id = nullif(current_setting('mnemon.owner', true), '')::bigint"
+    kept = "owner_id = nullif(current_setting('memolith.owner', true), '')::bigint"
     with as_superuser(postgres_url) as raw:
         raw.execute(policy.format(f"owner_id = {hidden}").encode())
         try:
@@ -251,7 +251,7 @@ def test_a_probe_that_is_not_seen_as_it_must_be_is_refused(
 
 @pytest.mark.parametrize(
     ("schema", "error", "said"),
-    [("99", StoreTooNew, "upgrade Mnemon"), ("0", StoreUnavailable, "run `mnemon db upgrade`")],
+    [("99", StoreTooNew, "upgrade Memolith"), ("0", StoreUnavailable, "run `memolith db upgrade`")],
 )
 def test_another_schema_is_refused(
     store: PostgresStore, postgres_url: str, schema: str, error: type[Exception], said: str

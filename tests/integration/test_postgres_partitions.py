@@ -12,24 +12,24 @@ from typing import Any
 import pytest
 
 from everything import do_everything
-from mnemon import Mnemon
-from mnemon.adapters.crypto.master import KeyFile
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.crypto.ring import KeyRing
-from mnemon.adapters.crypto.xchacha import KeyRingCiphers
-from mnemon.adapters.postgres import connections
-from mnemon.adapters.postgres.connections import Connection
-from mnemon.adapters.postgres.schema import Making
-from mnemon.adapters.postgres.store import PostgresStore
-from mnemon.adapters.postgres.words import in_words
-from mnemon.adapters.sql.checks import CHECKS
-from mnemon.adapters.sql.copying import page
-from mnemon.adapters.sql.tables import TABLES
-from mnemon.config import load
-from mnemon.errors import MnemonError
-from mnemon.testing.builders import DIMENSION
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
-from mnemon.testing.trespass import DOORS, furnish, outcome
+from memolith import Memolith
+from memolith.adapters.crypto.master import KeyFile
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.xchacha import KeyRingCiphers
+from memolith.adapters.postgres import connections
+from memolith.adapters.postgres.connections import Connection
+from memolith.adapters.postgres.schema import Making
+from memolith.adapters.postgres.store import PostgresStore
+from memolith.adapters.postgres.words import in_words
+from memolith.adapters.sql.checks import CHECKS
+from memolith.adapters.sql.copying import page
+from memolith.adapters.sql.tables import TABLES
+from memolith.config import load
+from memolith.errors import MemolithError
+from memolith.testing.builders import DIMENSION
+from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.trespass import DOORS, furnish, outcome
 from postgres import dropped, emptied, own
 
 SCHEMA, PARTS = own("parted"), 4
@@ -131,7 +131,7 @@ def test_every_statement_of_every_door_touches_one_part(
     overrides = {f"postgres.{name}": value for name, value in settings.items()}
     Noting.asked = []
     monkeypatch.setattr(connections, "Connection", Noting)
-    with Mnemon.open(
+    with Memolith.open(
         postgres_url,
         embedder=HashingEmbedder(),
         tokens=WordCounter(),
@@ -141,7 +141,7 @@ def test_every_statement_of_every_door_touches_one_part(
         things = furnish(memory.owner("alice"), "wallaby")
         for door in sorted(DOORS, key=lambda name: (name == "readmit", name == "erase")):
             for call in islice(DOORS[door](things, things), CALLS):
-                with suppress(MnemonError):
+                with suppress(MemolithError):
                     outcome(partial(call, memory, door, "alice"))
         things = furnish(memory.owner("alice"), "wallaby")
         memory.verify(repair=True)

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from mnemon import Mnemon
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.postgres.places import place_of
-from mnemon.adapters.postgres.store import PostgresStore
-from mnemon.config import Settings, load
-from mnemon.errors import InvalidConfiguration, MnemonError, StoreUnavailable
+from memolith import Memolith
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.postgres.places import place_of
+from memolith.adapters.postgres.store import PostgresStore
+from memolith.config import Settings, load
+from memolith.errors import InvalidConfiguration, MemolithError, StoreUnavailable
 
 SECRET = "tulip-4711"  # noqa: S105 - nobody's
 _ASK = b"R" + struct.pack("!ii", 8, 3)
@@ -62,13 +62,13 @@ def server() -> Iterator[Asking]:
         yield asking
 
 
-def refused(url: str) -> MnemonError:
-    with pytest.raises(MnemonError) as error:
+def refused(url: str) -> MemolithError:
+    with pytest.raises(MemolithError) as error:
         PostgresStore.open(url, cipher=PlainCipher(), busy_timeout_s=1)
     return error.value
 
 
-def told_of(error: MnemonError) -> str:
+def told_of(error: MemolithError) -> str:
     return "".join(traceback.format_exception(error))
 
 
@@ -104,12 +104,12 @@ def test_libpqs_own_ways_need_no_password_in_the_url(
     monkeypatch.setenv("PGPASSFILE", str(passwords))
     refused(url)
     services.write_text(
-        f"[mnemon]\nhost=127.0.0.1\nport={server.port}\nuser=me\npassword=by-service\n"
+        f"[memolith]\nhost=127.0.0.1\nport={server.port}\nuser=me\npassword=by-service\n"
         "sslmode=disable\ngssencmode=disable\n"
     )
     monkeypatch.setenv("PGSERVICEFILE", str(services))
-    error = refused("postgresql:///?service=mnemon")
-    assert "PostgreSQL by the service mnemon" in str(error)
+    error = refused("postgresql:///?service=memolith")
+    assert "PostgreSQL by the service memolith" in str(error)
     assert server.told == ["by-variable", "by-file", "by-service"]
 
 
@@ -133,7 +133,7 @@ def test_what_libpq_would_misread_is_refused_and_not_told(url: str) -> None:
 
 def test_no_password_stands_in_what_programs_print() -> None:
     url = f"postgresql://me:{SECRET}@host/db"
-    shown = [repr(place_of(url, "mnemon", 1)), repr(load(overrides={"store": url}))]
+    shown = [repr(place_of(url, "memolith", 1)), repr(load(overrides={"store": url}))]
     assert SECRET not in "".join([*shown, repr(Settings(store=url))])
 
 
@@ -141,19 +141,19 @@ def test_a_database_is_named_as_libpq_finds_it(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("PGHOST", "db.example")
     monkeypatch.setenv("PGPORT", "6000")
     assert (
-        place_of("postgresql:///notes", "mnemon", 1).name == "PostgreSQL at db.example:6000/notes"
+        place_of("postgresql:///notes", "memolith", 1).name == "PostgreSQL at db.example:6000/notes"
     )
-    assert place_of("postgresql://h/n", "mnemon", 1).name == "PostgreSQL at h:6000/n"
+    assert place_of("postgresql://h/n", "memolith", 1).name == "PostgreSQL at h:6000/n"
 
 
 def test_libpqs_other_form_is_no_files_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "mnemon.toml").write_text(f'[memory]\nstore = "host=x password={SECRET}"\n')
+    (tmp_path / "memolith.toml").write_text(f'[memory]\nstore = "host=x password={SECRET}"\n')
     for given in (None, f"host=x password={SECRET}"):
         with pytest.raises(InvalidConfiguration, match="postgresql://") as error:
-            Mnemon.open(given)
+            Memolith.open(given)
         assert SECRET not in told_of(error.value)
 
 

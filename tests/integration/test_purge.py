@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from databases import bytes_under
-from mnemon import Memory, Message, Mnemon, OwnerMemory
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.config import load
-from mnemon.errors import InvalidInput, NotFound
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memory, Message, Memolith, OwnerMemory
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.config import load
+from memolith.errors import InvalidInput, NotFound
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 
 def held(folder: Path, *words: str) -> list[str]:
@@ -101,7 +101,7 @@ def test_who_referred_to_a_purged_memory_lets_go_of_it(alice: OwnerMemory) -> No
     assert isinstance(restored, Memory)
 
 
-def test_purging_needs_something_of_this_owner(memory: Mnemon, alice: OwnerMemory) -> None:
+def test_purging_needs_something_of_this_owner(memory: Memolith, alice: OwnerMemory) -> None:
     stored = alice.remember("Lives in Oslo", key="home")
     for wrong in ({"key": "home"}, {"id": stored.id}):
         with pytest.raises(NotFound):
@@ -114,7 +114,7 @@ def test_purging_needs_something_of_this_owner(memory: Mnemon, alice: OwnerMemor
 
 
 def test_what_is_left_is_recalled_as_if_the_purged_had_never_been(
-    memory: Mnemon, clock: SettableClock
+    memory: Memolith, clock: SettableClock
 ) -> None:
     texts = [f"The {word} stands in the garden" for word in ("oak", "well", "bench", "gnome")]
     for owner in ("alice", "bob"):
@@ -133,9 +133,9 @@ def test_what_is_left_is_recalled_as_if_the_purged_had_never_been(
         assert scores[0] == scores[1]
 
 
-def plain(folder: Path, *, busy_timeout_s: float = 5.0) -> Mnemon:
+def plain(folder: Path, *, busy_timeout_s: float = 5.0) -> Memolith:
     """Open a store that is not encrypted, so that its bytes can be searched."""
-    return Mnemon.open(
+    return Memolith.open(
         folder / "memory.db",
         embedder=HashingEmbedder(),
         tokens=WordCounter(),

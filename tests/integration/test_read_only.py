@@ -15,19 +15,19 @@ import apsw
 import pytest
 from click.testing import CliRunner
 
-from mnemon import Mnemon, OwnerMemory
-from mnemon.adapters.crypto.master import KeyFile, written
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.crypto.ring import KeyRing
-from mnemon.adapters.crypto.sealed import new_key
-from mnemon.adapters.crypto.xchacha import KeyRingCiphers
-from mnemon.adapters.sqlite.schema import MIGRATIONS
-from mnemon.domain.work import Work
-from mnemon.entrypoints.cli.main import cli
-from mnemon.errors import StoreReadOnly, StoreUnavailable
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
-from mnemon.testing.trespass import DOORS, READING, furnish, outcome
+from memolith import Memolith, OwnerMemory
+from memolith.adapters.crypto.master import KeyFile, written
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.sealed import new_key
+from memolith.adapters.crypto.xchacha import KeyRingCiphers
+from memolith.adapters.sqlite.schema import MIGRATIONS
+from memolith.domain.work import Work
+from memolith.entrypoints.cli.main import cli
+from memolith.errors import StoreReadOnly, StoreUnavailable
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.trespass import DOORS, READING, furnish, outcome
 
 from .apart import (
     heed_modes,
@@ -55,8 +55,8 @@ WRITING = {"remember", "learn", "log", "end_session", "ingest", "update", "super
 """Doors that always find something to write to a store that was furnished."""
 
 
-def opened(folder: Path, kind: str = "encrypted", keys: Path | None = None) -> Mnemon:
-    return Mnemon.open(
+def opened(folder: Path, kind: str = "encrypted", keys: Path | None = None) -> Memolith:
+    return Memolith.open(
         folder / "memory.db",
         embedder=HashingEmbedder(64),
         tokens=WordCounter(),
@@ -69,7 +69,7 @@ def ciphers(keys: Path) -> KeyRingCiphers:
     return KeyRingCiphers(KeyRing(keys / "key.ring", KeyFile(keys / "key")))
 
 
-def shown(memory: Mnemon) -> list[str]:
+def shown(memory: Memolith) -> list[str]:
     """Return all that an owner can be shown."""
     things = memory.owner("alice")
     return [
@@ -104,7 +104,7 @@ def _is_read_but_not_written(folder: Path, kind: str) -> None:
     make_read_only(folder)
     files = bytes_of(folder)
     warned = Warned()
-    logging.getLogger("mnemon").addHandler(warned)
+    logging.getLogger("memolith").addHandler(warned)
     with opened(folder, kind) as memory:
         assert shown(memory) == before
         for door in sorted(set(DOORS) - READING):
@@ -191,7 +191,7 @@ def _reads_a_log_without_its_index(folder: Path) -> None:
         assert told(memory.owner("alice")) == {"Lives in Oslo", "Works at NASA"}
         assert memory.verify().is_clean
     assert (
-        Mnemon.restore_backup(
+        Memolith.restore_backup(
             folder / "backup.db", folder / "back.db", cipher=ciphers(copy / "keys")
         ).owners
         == 1
@@ -259,15 +259,15 @@ def _needs_no_writing_to_the_keys(folder: Path) -> None:
 def _tells_on_the_command_line(folder: Path) -> None:
     mount_tmpfs(folder, 8_000)
     store = ("--store", str(folder / "memory.db"), "--owner", "alice")
-    with Mnemon.open(folder / "memory.db", cipher=PlainCipher()) as memory:
+    with Memolith.open(folder / "memory.db", cipher=PlainCipher()) as memory:
         id_ = memory.remember("Lives in Oslo", key="home", owner="alice").id
     make_read_only(folder)
-    runner = CliRunner(env={"MNEMON_ENABLE_ENCRYPTION": "false"})
+    runner = CliRunner(env={"MEMOLITH_ENABLE_ENCRYPTION": "false"})
     read = runner.invoke(cli, ["show", id_, *store])
     assert (read.exit_code, read.stderr) == (0, "")
     refused = runner.invoke(cli, ["forget", id_, *store])
     assert refused.exit_code == 17
-    assert refused.stderr == f"mnemon: {store[1]} can only be read: the file is not writable\n"
+    assert refused.stderr == f"memolith: {store[1]} can only be read: the file is not writable\n"
 
 
 class Writer:
@@ -288,7 +288,7 @@ class Writer:
 
 
 def _write(pipe: Pipe, folder: Path) -> None:
-    memory: Mnemon | None = None
+    memory: Memolith | None = None
     with suppress(EOFError):
         while True:
             content = pipe.recv()

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from mnemon import Message, Mnemon, OwnerMemory
-from mnemon.errors import InvalidInput
-from mnemon.exchange.records import Chronicle
-from mnemon.testing.clock import SettableClock
+from memolith import Message, Memolith, OwnerMemory
+from memolith.errors import InvalidInput
+from memolith.exchange.records import Chronicle
+from memolith.testing.clock import SettableClock
 
 TEXTS = [
     "The ferry to Hurtigruten leaves at 7",
@@ -75,7 +75,7 @@ def shape(alice: OwnerMemory, query: str) -> list[tuple[str, float]]:
     return [(one.content, one.score.total) for one in found]
 
 
-def test_what_others_hold_changes_nothing_for_an_owner(memory: Mnemon) -> None:
+def test_what_others_hold_changes_nothing_for_an_owner(memory: Memolith) -> None:
     alice, bob = memory.owner("alice"), memory.owner("bob")
     texts = ["Likes green tea", "Drinks tea with milk", "Owns a teapot", "Rides a bicycle"]
     fill(alice, texts)
@@ -87,7 +87,7 @@ def test_what_others_hold_changes_nothing_for_an_owner(memory: Mnemon) -> None:
     assert shape(alice, "heron and tea") == before == shape(bob, "heron and tea")
 
 
-def test_another_owner_sees_nothing(memory: Mnemon, alice: OwnerMemory) -> None:
+def test_another_owner_sees_nothing(memory: Memolith, alice: OwnerMemory) -> None:
     stored = alice.remember("The safe is behind the painting", key="safe", tags=["house"])
     alice.learn("I live in Oslo.", session="s")
     bob = memory.owner("bob")
@@ -234,7 +234,7 @@ def test_each_mode_searches_as_it_says(alice: OwnerMemory) -> None:
 
 
 def test_recall_counts_as_use_and_looking_does_not(
-    memory: Mnemon, alice: OwnerMemory, clock: SettableClock
+    memory: Memolith, alice: OwnerMemory, clock: SettableClock
 ) -> None:
     stored = alice.remember("Likes green tea")
     updated = alice.get(stored.id).updated_at

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from mnemon import Message, OwnerMemory
-from mnemon.testing.clock import SettableClock
+from memolith import Message, OwnerMemory
+from memolith.testing.clock import SettableClock
 
 DAYS = 200
 DISHES = ("risotto", "a stew", "pancakes", "dumplings", "a pie", "noodles", "fried rice")

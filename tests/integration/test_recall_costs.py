@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from mnemon import Message, Mnemon
-from mnemon.adapters.crypto.xchacha import XChaChaOwner
-from mnemon.adapters.sqlite.store import SqliteStore
-from mnemon.ports.cipher import Place
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Message, Memolith
+from memolith.adapters.crypto.xchacha import XChaChaOwner
+from memolith.adapters.sqlite.store import SqliteStore
+from memolith.ports.cipher import Place
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 pytestmark = pytest.mark.sqlite
 
@@ -20,10 +20,10 @@ QUERY = "Which loaf of bread was baked?"
 
 
 @pytest.fixture
-def opened(tmp_path: Path) -> Iterator[Mnemon]:
+def opened(tmp_path: Path) -> Iterator[Memolith]:
     """Sixty memories, encrypted, of which there is an index already."""
     embedder, tokens = HashingEmbedder(), WordCounter()
-    with Mnemon.open(tmp_path / "memory.db", embedder=embedder, tokens=tokens) as opened:
+    with Memolith.open(tmp_path / "memory.db", embedder=embedder, tokens=tokens) as opened:
         for text in TEXTS:
             opened.remember(text, owner="alice")
         opened.recall(QUERY, owner="alice")
@@ -44,7 +44,7 @@ def _opened(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
 
 def test_only_what_is_returned_is_decrypted(
-    opened: Mnemon, monkeypatch: pytest.MonkeyPatch
+    opened: Memolith, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = _opened(monkeypatch)
     found = opened.recall(QUERY, owner="alice", top_k=4).memories
@@ -53,7 +53,7 @@ def test_only_what_is_returned_is_decrypted(
 
 
 def test_of_many_that_say_the_query_only_those_returned_are_decrypted(
-    opened: Mnemon, monkeypatch: pytest.MonkeyPatch
+    opened: Memolith, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened.log([Message("Bob", "ok") for _ in range(30)], owner="alice", session="s")
     opened.recall("ok", owner="alice")
@@ -63,7 +63,7 @@ def test_of_many_that_say_the_query_only_those_returned_are_decrypted(
     assert [one.content for one in found] == ["ok"] * 3
 
 
-def test_more_results_take_no_more_statements(opened: Mnemon) -> None:
+def test_more_results_take_no_more_statements(opened: Memolith) -> None:
     store = opened._parts.store
     assert isinstance(store, SqliteStore)
     seen: list[str] = []

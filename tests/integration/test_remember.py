@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from mnemon import Mnemon, OwnerMemory, State
-from mnemon.domain.memories import Action
-from mnemon.errors import Conflict, InvalidInput, NotFound
-from mnemon.testing.clock import SettableClock
+from memolith import Memolith, OwnerMemory, State
+from memolith.domain.memories import Action
+from memolith.errors import Conflict, InvalidInput, NotFound
+from memolith.testing.clock import SettableClock
 
 
 def test_what_was_remembered_can_be_read_back(alice: OwnerMemory, clock: SettableClock) -> None:
@@ -119,7 +119,7 @@ def test_content_that_cant_be_taken_is_refused(alice: OwnerMemory, content: str)
 
 
 @pytest.mark.parametrize("owner", ["", " ", "o" * 257, "a\nb", "\ud800"])
-def test_an_owner_that_cant_be_is_refused(memory: Mnemon, owner: str) -> None:
+def test_an_owner_that_cant_be_is_refused(memory: Memolith, owner: str) -> None:
     with pytest.raises(InvalidInput, match="owner"):
         memory.owner(owner)
 
@@ -147,7 +147,7 @@ def test_updating_other_fields_makes_no_version(alice: OwnerMemory) -> None:
 
 
 def test_updating_nothing_a_stranger_or_a_taken_key_is_refused(
-    memory: Mnemon, alice: OwnerMemory
+    memory: Memolith, alice: OwnerMemory
 ) -> None:
     stored = alice.remember("Drinks tea", key="drink")
     other = alice.remember("Eats bread", key="food")
@@ -178,7 +178,7 @@ def test_supersession_retires_the_old_and_can_be_undone(
     assert alice.get(old.id).superseded_by is None
 
 
-def test_supersession_is_guarded(memory: Mnemon, alice: OwnerMemory) -> None:
+def test_supersession_is_guarded(memory: Memolith, alice: OwnerMemory) -> None:
     a, b, c = (alice.remember(text).id for text in ("One fish", "Two fish", "Red fish"))
     with pytest.raises(Conflict, match="itself"):
         alice.supersede(a, a)
@@ -222,7 +222,7 @@ def test_statistics_count_what_is_there(alice: OwnerMemory) -> None:
     assert stats.by_state == {"active": 2, "forgotten": 1}
 
 
-def test_a_memory_and_its_history_are_found_by_its_key(memory: Mnemon) -> None:
+def test_a_memory_and_its_history_are_found_by_its_key(memory: Memolith) -> None:
     alice = memory.owner("alice")
     first = alice.remember("Prefers metric units", key="units")
     alice.remember("Prefers imperial units", key="units")

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from mnemon import Mnemon
-from mnemon.adapters.rerankers.cross_encoder import CrossEncoderReranker
-from mnemon.domain.recall import RecallResult
-from mnemon.errors import ServiceFailed
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith
+from memolith.adapters.rerankers.cross_encoder import CrossEncoderReranker
+from memolith.domain.recall import RecallResult
+from memolith.errors import ServiceFailed
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 Scoring = Callable[[str, list[str]], Sequence[float]]
 
@@ -24,8 +24,8 @@ TEXTS = ("The database is PostgreSQL", "The database is large", "The database is
 @contextmanager
 def chunks(
     reranker: Scoring | None, config: Path | None = None, profile: str = "chunks"
-) -> Iterator[Mnemon]:
-    with Mnemon.open(
+) -> Iterator[Memolith]:
+    with Memolith.open(
         ":memory:",
         profile=profile,
         embedder=HashingEmbedder(),
@@ -115,7 +115,7 @@ def test_a_reranker_that_answers_nonsense_is_an_error(given: Any) -> None:
 
 
 def test_what_is_written_while_it_reads_is_read_too() -> None:
-    engines: list[Mnemon] = []
+    engines: list[Memolith] = []
     read: list[str] = []
 
     def writes(query: str, texts: list[str]) -> list[float]:
@@ -135,12 +135,12 @@ def test_what_is_written_while_it_reads_is_read_too() -> None:
 
 def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "sentence_transformers", None)
-    with pytest.raises(ServiceFailed, match=r"pip install 'mnemon\[rerank\]'"):
+    with pytest.raises(ServiceFailed, match=r"pip install 'memolith\[rerank\]'"):
         CrossEncoderReranker("any").score("query", ["text"])
 
 
 def test_the_configuration_switches_it_on(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    config = tmp_path / "mnemon.toml"
+    config = tmp_path / "memolith.toml"
     config.write_text(
         f'[memory.chunks]\nreranker_enabled = true\nreranker_model = "{tmp_path / "none"}"\n'
     )

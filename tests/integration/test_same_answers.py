@@ -18,18 +18,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mnemon import Message, Mnemon
-from mnemon.adapters.crypto.master import KeyFile
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.crypto.ring import KeyRing
-from mnemon.adapters.crypto.xchacha import KeyRingCiphers
-from mnemon.adapters.embedders.local import LocalEmbedder
-from mnemon.config import load
-from mnemon.domain.messages import Role
-from mnemon.exchange.records import Record
-from mnemon.ports.cipher import Ciphers
-from mnemon.ports.embedder import TextRole
-from mnemon.testing.clock import SettableClock
+from memolith import Message, Memolith
+from memolith.adapters.crypto.master import KeyFile
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.xchacha import KeyRingCiphers
+from memolith.adapters.embedders.local import LocalEmbedder
+from memolith.config import load
+from memolith.domain.messages import Role
+from memolith.exchange.records import Record
+from memolith.ports.cipher import Ciphers
+from memolith.ports.embedder import TextRole
+from memolith.testing.clock import SettableClock
 from postgres import dropped, on_server, own
 
 
@@ -134,15 +134,15 @@ def embedder() -> EachOnce:
 
 def opened(
     url: str | Path, embedder: EachOnce, cipher: Ciphers, in_memory: int = 20_000
-) -> tuple[Mnemon, SettableClock]:
+) -> tuple[Memolith, SettableClock]:
     """Open a store anew; on the server in a schema that is new."""
     clock = SettableClock(FIRST)
     own_schema = {"postgres.schema": own("same"), "postgres.vectors_in_memory": in_memory}
     config = load(env={}, overrides=own_schema)
-    return Mnemon.open(url, embedder=embedder, clock=clock, cipher=cipher, config=config), clock
+    return Memolith.open(url, embedder=embedder, clock=clock, cipher=cipher, config=config), clock
 
 
-def fill_one_by_one(memory: Mnemon, clock: SettableClock, amount: Amount) -> None:
+def fill_one_by_one(memory: Memolith, clock: SettableClock, amount: Amount) -> None:
     """Tell all of it, in the order in which an export has it: of equals the first come first."""
     alice, told = memory.owner("alice"), sentences(amount)
     for number, text in enumerate(told[: amount.said]):
@@ -153,7 +153,7 @@ def fill_one_by_one(memory: Mnemon, clock: SettableClock, amount: Amount) -> Non
         alice.remember(text)
 
 
-def fill_at_once(memory: Mnemon, records: Sequence[Record]) -> None:
+def fill_at_once(memory: Memolith, records: Sequence[Record]) -> None:
     for start in range(0, len(records), BATCH):
         memory.import_(records[start : start + BATCH], owner="alice")
 
@@ -162,7 +162,7 @@ Answers = list[tuple[float | None, list[tuple[str, float]]]]
 """Of each question: how likely it is that it is answered, and the answers."""
 
 
-def answers(memory: Mnemon, clock: SettableClock, amount: Amount) -> Answers:
+def answers(memory: Memolith, clock: SettableClock, amount: Amount) -> Answers:
     """Return ten answers to each question, by text and score, and how likely one is at all."""
     clock.advance(FIRST + timedelta(days=30) - clock.now())
     asked = questions(amount)

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from databases import bytes_under
-from mnemon import Message, Mnemon, OwnerMemory
-from mnemon.domain.messages import Role
-from mnemon.errors import InvalidInput
-from mnemon.exchange.records import Chronicle, Record
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import WordCounter
-from mnemon.testing.secret_samples import HARMLESS, SECRETS, Sample
+from memolith import Message, Memolith, OwnerMemory
+from memolith.domain.messages import Role
+from memolith.errors import InvalidInput
+from memolith.exchange.records import Chronicle, Record
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import WordCounter
+from memolith.testing.secret_samples import HARMLESS, SECRETS, Sample
 
 from .looking import RecordingEmbedder
 
@@ -31,7 +31,7 @@ def embedder() -> RecordingEmbedder:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("MNEMON_ENABLE_ENCRYPTION", "false")
+    monkeypatch.setenv("MEMOLITH_ENABLE_ENCRYPTION", "false")
     path = tmp_path / "plain"
     path.mkdir()
     return path
@@ -40,7 +40,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def plain(folder: Path, embedder: RecordingEmbedder, clock: SettableClock) -> Iterator[OwnerMemory]:
     """The memory of one owner in a store that is not encrypted, so that it can be looked into."""
-    with Mnemon.open(
+    with Memolith.open(
         folder / "memory.db", embedder=embedder, clock=clock, tokens=WordCounter()
     ) as opened:
         yield opened.owner("alice")

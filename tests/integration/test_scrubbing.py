@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from durability.words import Words
-from mnemon import Mnemon
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.sqlite.connections import Connection
-from mnemon.adapters.sqlite.scrubbing import scrub
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.sqlite.connections import Connection
+from memolith.adapters.sqlite.scrubbing import scrub
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 from .looking import found_in
 
@@ -96,7 +96,7 @@ def test_locks_of_this_process_outlive_a_scrubbing(path: Path, gone: list[str]) 
 
 def test_no_word_of_many_purged_memories_is_left(tmp_path: Path) -> None:
     words, kept = Words(3), Words(4)
-    with Mnemon.open(
+    with Memolith.open(
         tmp_path / "memory.db",
         embedder=HashingEmbedder(),
         tokens=WordCounter(),

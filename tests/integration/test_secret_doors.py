@@ -15,16 +15,16 @@ import pytest
 from click.testing import CliRunner
 
 from databases import bytes_under
-from mnemon import Message, Mnemon
-from mnemon.config import load
-from mnemon.domain.memories import Event, Source
-from mnemon.entrypoints.cli.main import cli
-from mnemon.errors import InvalidInput, MnemonError
-from mnemon.exchange.records import Chronicle, Ending, Record
-from mnemon.ports.clock import Clock
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import WordCounter
-from mnemon.testing.trespass import DOORS, Things, furnish
+from memolith import Message, Memolith
+from memolith.config import load
+from memolith.domain.memories import Event, Source
+from memolith.entrypoints.cli.main import cli
+from memolith.errors import InvalidInput, MemolithError
+from memolith.exchange.records import Chronicle, Ending, Record
+from memolith.ports.clock import Clock
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import WordCounter
+from memolith.testing.trespass import DOORS, Things, furnish
 
 from .looking import RecordingEmbedder
 
@@ -47,7 +47,7 @@ GIVEN = Things(
 class Watched:
     """A store that is not encrypted, so that it can be looked into, and all that comes out."""
 
-    memory: Mnemon
+    memory: Memolith
     folder: Path
     embedder: RecordingEmbedder
     log: pytest.LogCaptureFixture
@@ -67,7 +67,7 @@ def watched(
 ) -> Iterator[Watched]:
     caplog.set_level(logging.DEBUG)
     embedder = RecordingEmbedder()
-    with Mnemon.open(
+    with Memolith.open(
         tmp_path / "memory.db",
         embedder=embedder,
         clock=clock,
@@ -82,7 +82,7 @@ def said(call: Callable[[], object]) -> str:
     try:
         result = call()
         return repr(list(result) if isinstance(result, Iterator) else result)
-    except MnemonError as error:
+    except MemolithError as error:
         told = traceback.TracebackException.from_exception(error, compact=True)
         # The lines of the program are not shown: that the test passes the token is no leak.
         return "\n".join(_errors_of(told)) + repr(vars(error))
@@ -182,7 +182,7 @@ def spoken(message: Message) -> Iterator[Record]:
 
 
 def test_no_record_of_an_import_brings_a_secret(watched: Watched) -> None:
-    with Mnemon.open(":memory:", embedder=RecordingEmbedder(), tokens=WordCounter()) as other:
+    with Memolith.open(":memory:", embedder=RecordingEmbedder(), tokens=WordCounter()) as other:
         furnish(other.owner("alice"), "wallaby")
         records = list(other.export(owner="alice"))
     poisoned: list[Record] = [
@@ -293,8 +293,8 @@ class Wiring:
     def __init__(self, watched: Watched, clock: SettableClock) -> None:
         self._watched, self._clock = watched, clock
 
-    def engine(self, loaded: Any, *, clock: Clock | None = None, **_: Any) -> Mnemon:
-        return Mnemon.open(
+    def engine(self, loaded: Any, *, clock: Clock | None = None, **_: Any) -> Memolith:
+        return Memolith.open(
             self._watched.folder / "memory.db",
             embedder=self._watched.embedder,
             clock=clock or self._clock,
@@ -314,7 +314,7 @@ def test_no_file_of_another_program_brings_a_secret(
         file = inputs / f"{number}.json"
         file.write_text(text)
         args = ["import", format_, str(file), "--owner", f"{format_} {number}"]
-        done = CliRunner().invoke(cli, args, obj=wiring, prog_name="mnemon")
+        done = CliRunner().invoke(cli, args, obj=wiring, prog_name="memolith")
         assert TOKEN not in done.stdout + done.stderr, (format_, text)
         taken += done.exit_code == 0
     assert taken > number / 3

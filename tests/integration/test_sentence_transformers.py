@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mnemon import Mnemon
-from mnemon.adapters.embedders.configured import service_embedder
-from mnemon.config import load
-from mnemon.config.settings import Embedding
-from mnemon.errors import InvalidConfiguration, ServiceFailed, WrongEmbeddingModel
+from memolith import Memolith
+from memolith.adapters.embedders.configured import service_embedder
+from memolith.config import load
+from memolith.config.settings import Embedding
+from memolith.errors import InvalidConfiguration, ServiceFailed, WrongEmbeddingModel
 
-EXTRA = "the extra mnemon[sentence-transformers] is not installed"
+EXTRA = "the extra memolith[sentence-transformers] is not installed"
 torch = pytest.importorskip("torch", reason=EXTRA)
 transformers = pytest.importorskip("transformers", reason=EXTRA)
 library = pytest.importorskip("sentence_transformers", reason=EXTRA)
@@ -109,10 +109,10 @@ def test_a_store_is_built_with_it_and_refused_to_others(model: Path, tmp_path: P
         "enable_encryption": False,
     }
     config = load(env={}, overrides=overrides)
-    with Mnemon.open(tmp_path / "memory.db", config=config) as memory:
+    with Memolith.open(tmp_path / "memory.db", config=config) as memory:
         memory.remember("we use postgres", owner="alice")
         found = memory.recall("which database we use", owner="alice", mode="vector")
         assert found.memories[0].content == "we use postgres"
     with pytest.raises(WrongEmbeddingModel) as raised:
-        Mnemon.open(tmp_path / "memory.db", config=load(env={}))
+        Memolith.open(tmp_path / "memory.db", config=load(env={}))
     assert raised.value.stored == "folder:whole (16)"

@@ -9,19 +9,19 @@ from pathlib import Path
 import apsw
 import pytest
 
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.sqlite.opening import prepare
-from mnemon.adapters.sqlite.schema import APPLICATION_ID, MIGRATIONS
-from mnemon.adapters.sqlite.store import SqliteStore
-from mnemon.errors import (
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.sqlite.opening import prepare
+from memolith.adapters.sqlite.schema import APPLICATION_ID, MIGRATIONS
+from memolith.adapters.sqlite.store import SqliteStore
+from memolith.errors import (
     KeyUnavailable,
-    MnemonError,
+    MemolithError,
     StoreDamaged,
     StoreTooNew,
     StoreUnavailable,
 )
-from mnemon.testing.builders import DIMENSION, memory, record_id
-from mnemon.testing.store_records import remember
+from memolith.testing.builders import DIMENSION, memory, record_id
+from memolith.testing.store_records import remember
 
 pytestmark = pytest.mark.sqlite
 
@@ -188,7 +188,7 @@ def test_an_old_store_is_copied_and_brought_up_to_date(path: Path) -> None:
 
 def test_a_migration_that_fails_leaves_the_store_as_it_was(path: Path) -> None:
     newer = (*MIGRATIONS, "CREATE TABLE half (x); SELECT nonsense FROM nowhere")
-    with pytest.raises(MnemonError):
+    with pytest.raises(MemolithError):
         prepare(path, ciphers=PlainCipher(), analyser=1, busy_timeout_s=1, migrations=newer)
     store = open_store(path)
     assert read_one(store) == 1
@@ -201,6 +201,13 @@ def test_the_file_says_whose_it_is(path: Path) -> None:
     with closing(apsw.Connection(str(path))) as other:
         assert other.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
         assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_a_store_of_the_first_version_is_refused_by_the_name_of_its_tool(path: Path) -> None:
+    with closing(apsw.Connection(str(path))) as other:
+        other.execute("PRAGMA application_id = 0x4D6E656D")
+    with pytest.raises(StoreDamaged, match="created by Mnemon"):
+        open_store(path)
 
 
 def _open_and_remember(path: str, number: int) -> None:

@@ -13,13 +13,13 @@ import apsw
 import numpy as np
 import pytest
 
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.sql.cache import IndexCache
-from mnemon.adapters.sqlite.connections import translated
-from mnemon.adapters.sqlite.store import SqliteStore
-from mnemon.errors import MnemonError, StoreDamaged, StoreReadOnly, StoreUnavailable
-from mnemon.policies.vectors import cosines, quantise
-from mnemon.testing.builders import (
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.sql.cache import IndexCache
+from memolith.adapters.sqlite.connections import translated
+from memolith.adapters.sqlite.store import SqliteStore
+from memolith.errors import MemolithError, StoreDamaged, StoreReadOnly, StoreUnavailable
+from memolith.policies.vectors import cosines, quantise
+from memolith.testing.builders import (
     DIMENSION,
     at,
     memory,
@@ -28,8 +28,8 @@ from mnemon.testing.builders import (
     short_entry,
     vector,
 )
-from mnemon.testing.store_records import remember, say
-from mnemon.testing.store_search import NOW, found, worded
+from memolith.testing.store_records import remember, say
+from memolith.testing.store_search import NOW, found, worded
 
 pytestmark = pytest.mark.sqlite
 
@@ -54,10 +54,10 @@ def store(path: Path) -> Iterator[SqliteStore]:
 
 _WRITER = """
 import sys
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.sqlite.store import SqliteStore
-from mnemon.testing.builders import memory
-from mnemon.testing.store_records import remember
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.sqlite.store import SqliteStore
+from memolith.testing.builders import memory
+from memolith.testing.store_records import remember
 
 store = SqliteStore.open(sys.argv[1], cipher=PlainCipher(), busy_timeout_s=30)
 for number in range(100, 140):
@@ -98,8 +98,8 @@ _WORKER = """
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.sqlite.store import SqliteStore
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.sqlite.store import SqliteStore
 
 store = SqliteStore.open(sys.argv[1], cipher=PlainCipher(), busy_timeout_s=30)
 held = Path(sys.argv[2])
@@ -258,7 +258,7 @@ def test_a_full_disk_undoes_the_transaction_and_says_so(store: SqliteStore) -> N
     ],
 )
 def test_every_error_of_the_driver_is_translated(
-    error: type[apsw.Error], expected: type[MnemonError]
+    error: type[apsw.Error], expected: type[MemolithError]
 ) -> None:
     assert type(translated(error("told"), Path("memory.db"))) is expected
 
@@ -273,7 +273,7 @@ def test_a_forked_child_reads_and_writes_with_connections_of_its_own(
             remember(store, memory(2, "tea"))
             with store.read("alice") as snapshot:
                 told = len(found(snapshot))
-        except MnemonError:
+        except MemolithError:
             told = 100
         os._exit(told)
     _, status = os.waitpid(child, 0)
@@ -341,7 +341,7 @@ def test_thousands_of_vectors_are_searched_as_well_as_one_by_one(store: SqliteSt
 
 def test_long_texts_do_not_crowd_out_the_rest(store: SqliteStore) -> None:
     """A text of thousands of near passages is one result; others still come after it."""
-    from mnemon.testing.builders import entry, passage
+    from memolith.testing.builders import entry, passage
 
     near = [passage(near=(1, n / 9_000)) for n in range(5_000)]
     far = [(memory(n), entry(passage(near=(-1, n)))) for n in range(2, 12)]

@@ -11,14 +11,14 @@ import apsw.ext
 import pytest
 
 from everything import do_everything
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.sql.copying import page
-from mnemon.adapters.sql.tables import TABLES
-from mnemon.adapters.sqlite.connections import Connection
-from mnemon.adapters.sqlite.store import SqliteStore
-from mnemon.domain.work import Work
-from mnemon.ports.store import Snapshot
-from mnemon.testing.builders import (
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.sql.copying import page
+from memolith.adapters.sql.tables import TABLES
+from memolith.adapters.sqlite.connections import Connection
+from memolith.adapters.sqlite.store import SqliteStore
+from memolith.domain.work import Work
+from memolith.ports.store import Snapshot
+from memolith.testing.builders import (
     DIMENSION,
     at,
     message,

@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-import mnemon.services
-from mnemon import Mnemon
-from mnemon.domain.memories import Memory
-from mnemon.errors import InvalidInput, ServiceFailed
-from mnemon.policies.kinds import kept_kinds, with_kept
-from mnemon.ports.embedder import TextRole
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+import memolith.services
+from memolith import Memolith
+from memolith.domain.memories import Memory
+from memolith.errors import InvalidInput, ServiceFailed
+from memolith.policies.kinds import kept_kinds, with_kept
+from memolith.ports.embedder import TextRole
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 
 class Failing(HashingEmbedder):
@@ -36,14 +36,14 @@ class Failing(HashingEmbedder):
 PROFILES = ("standard", "companion", "facts", "chunks", "tiers", "timeline")
 
 
-def opened(profile: str = "standard", store: str | Path = ":memory:") -> Mnemon:
+def opened(profile: str = "standard", store: str | Path = ":memory:") -> Memolith:
     clock = SettableClock(datetime(2026, 3, 1, tzinfo=UTC))
-    return Mnemon.open(
+    return Memolith.open(
         store, profile=profile, embedder=HashingEmbedder(), tokens=WordCounter(), clock=clock
     )
 
 
-def furnished(profile: str) -> Mnemon:
+def furnished(profile: str) -> Memolith:
     memory = opened(profile)
     owner = memory.owner("a")
     for number, kind in enumerate(memory.profiles()[0].kinds):
@@ -55,7 +55,7 @@ def furnished(profile: str) -> Mnemon:
     return memory
 
 
-def dump(memory: Mnemon) -> list[Memory]:
+def dump(memory: Memolith) -> list[Memory]:
     return list(memory.list(owner="a", state="all", limit=1_000).memories)
 
 
@@ -138,7 +138,7 @@ def test_an_unknown_profile_is_refused() -> None:
 def test_where_the_embedder_fails_the_old_profile_holds() -> None:
     embedder = Failing()
     clock = SettableClock(datetime(2026, 3, 1, tzinfo=UTC))
-    with Mnemon.open(
+    with Memolith.open(
         ":memory:", profile="timeline", embedder=embedder, tokens=WordCounter(), clock=clock
     ) as memory:
         owner = memory.owner("a")
@@ -163,7 +163,7 @@ def test_a_store_is_whole_after_a_switch(tmp_path: Path, target: str) -> None:
 
 
 def test_the_services_know_no_profile_by_name() -> None:
-    folder = Path(mnemon.services.__file__).parent
+    folder = Path(memolith.services.__file__).parent
     for file in folder.glob("*.py"):
         code = "\n".join(
             line for line in file.read_text().splitlines() if '"""' not in line and "#" not in line

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from mnemon import Message, Mnemon, OwnerMemory
-from mnemon.domain.memories import State
-from mnemon.domain.messages import Role
-from mnemon.exchange.jsonl import Remembered
-from mnemon.exchange.records import Chronicle, Ending, Record
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Message, Memolith, OwnerMemory
+from memolith.domain.memories import State
+from memolith.domain.messages import Role
+from memolith.exchange.jsonl import Remembered
+from memolith.exchange.records import Chronicle, Ending, Record
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def records(alice: OwnerMemory, clock: SettableClock) -> list[Record]:
 
 
 def bob_in(clock: SettableClock) -> OwnerMemory:
-    other = Mnemon.open(":memory:", embedder=HashingEmbedder(), clock=clock, tokens=WordCounter())
+    other = Memolith.open(":memory:", embedder=HashingEmbedder(), clock=clock, tokens=WordCounter())
     return other.owner("alice")
 
 
@@ -147,7 +147,7 @@ def test_a_memory_whose_successor_is_nowhere_comes_without_it(
 ) -> None:
     old, _ = superseded(alice, clock)
     assert isinstance(old, Chronicle)
-    with Mnemon.open(
+    with Memolith.open(
         tmp_path / "m.db", embedder=HashingEmbedder(), clock=clock, tokens=WordCounter()
     ) as memory:
         other = memory.owner("alice")

@@ -10,18 +10,18 @@ import pytest
 from integration.injection import KNOWN, small
 from integration.learning import START
 from integration.learning import work_off as worked_off
-from mnemon import Message, Mnemon, OwnerMemory
-from mnemon.adapters.chat.openai import OpenAIChat
-from mnemon.domain.memories import Memory, Origin, State
-from mnemon.domain.messages import Role
-from mnemon.errors import ServiceFailed
-from mnemon.policies.merging import Operation, Verdict
-from mnemon.policies.rendering.defusing import QUOTED
-from mnemon.ports.chat import Prompt, Reply
-from mnemon.testing.arbitrators import ScriptedArbitrator
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
-from mnemon.testing.model_server import Asked, ModelServer
+from memolith import Message, Memolith, OwnerMemory
+from memolith.adapters.chat.openai import OpenAIChat
+from memolith.domain.memories import Memory, Origin, State
+from memolith.domain.messages import Role
+from memolith.errors import ServiceFailed
+from memolith.policies.merging import Operation, Verdict
+from memolith.policies.rendering.defusing import QUOTED
+from memolith.ports.chat import Prompt, Reply
+from memolith.testing.arbitrators import ScriptedArbitrator
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.model_server import Asked, ModelServer
 
 OWNER = "johanna"
 MORNING = "Bob walks along the old harbour every morning"
@@ -36,8 +36,8 @@ def clock() -> SettableClock:
     return SettableClock(START)
 
 
-def opened(clock: SettableClock, profile: str, **options: Any) -> Mnemon:
-    return Mnemon.open(
+def opened(clock: SettableClock, profile: str, **options: Any) -> Memolith:
+    return Memolith.open(
         ":memory:",
         profile=small(profile),
         embedder=HashingEmbedder(),

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from integration.learning import START, remembering
-from mnemon import Mnemon
-from mnemon.domain.work import Work
-from mnemon.services.turns import LEASE_S, TURN
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.model_server import Asked
+from memolith import Memolith
+from memolith.domain.work import Work
+from memolith.services.turns import LEASE_S, TURN
+from memolith.testing.clock import SettableClock
+from memolith.testing.model_server import Asked
 
 _NUMBER = re.compile(r"Box (\d+) of (\w+) holds lamps\.")
 _PATIENCE_S = 60.0
@@ -34,12 +34,12 @@ def facts_of(asked: Asked) -> dict[str, Any]:
     return {"facts": [{"fact": said[0], **kind}]}
 
 
-def talk(memory: Mnemon, owner: str, exchanges: int) -> None:
+def talk(memory: Memolith, owner: str, exchanges: int) -> None:
     for number in range(exchanges):
         memory.learn(f"Box {number} of {owner} holds lamps.", "Noted.", owner=owner)
 
 
-def learned(memory: Mnemon, owner: str) -> list[int]:
+def learned(memory: Memolith, owner: str) -> list[int]:
     """Return the numbers of the boxes that are remembered, sorted."""
     page = memory.list(owner=owner, state="all", limit=1_000)
     found = (_NUMBER.search(each.content) for each in page.memories)
@@ -116,7 +116,7 @@ class Ticking(SettableClock):
 
 
 def test_a_claim_is_held_for_as_long_as_the_work_takes() -> None:
-    clock, opened, rivals = Ticking(START), list[Mnemon](), list[object]()
+    clock, opened, rivals = Ticking(START), list[Memolith](), list[object]()
 
     def rival(asked: Asked) -> Any:
         if '"facts"' not in asked.system:

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from mnemon import Mnemon
-from mnemon.domain.messages import Message, Role
-from mnemon.errors import InvalidInput, StoreUnavailable
-from mnemon.exchange.jsonl import Remembered
-from mnemon.services.scheduling import Done
-from mnemon.services.working import Worked
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
-from mnemon.workers.loop import work
+from memolith import Memolith
+from memolith.domain.messages import Message, Role
+from memolith.errors import InvalidInput, StoreUnavailable
+from memolith.exchange.jsonl import Remembered
+from memolith.services.scheduling import Done
+from memolith.services.working import Worked
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.workers.loop import work
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -29,20 +29,20 @@ def clock() -> SettableClock:
 
 def opened(
     clock: SettableClock, profile: str = "standard", store: str | Path = ":memory:"
-) -> Mnemon:
-    return Mnemon.open(
+) -> Memolith:
+    return Memolith.open(
         store, profile=profile, embedder=HashingEmbedder(), tokens=WordCounter(), clock=clock
     )
 
 
 @pytest.fixture
-def companion(clock: SettableClock) -> Iterator[Mnemon]:
+def companion(clock: SettableClock) -> Iterator[Memolith]:
     with opened(clock, "companion") as memory:
         yield memory
 
 
 def test_a_decay_tells_which_memories_got_weaker_and_does_so_once(
-    companion: Mnemon, clock: SettableClock
+    companion: Memolith, clock: SettableClock
 ) -> None:
     fading = companion.remember("It rains", owner="a", kind="context", importance=0.8)
     floor = companion.remember("It is five", owner="a", kind="correction", importance=0.2)
@@ -56,7 +56,7 @@ def test_a_decay_tells_which_memories_got_weaker_and_does_so_once(
     assert companion.get(floor.id, owner="a").strength == pytest.approx(0.35)
 
 
-def test_a_decay_is_no_change_of_a_memory(companion: Mnemon, clock: SettableClock) -> None:
+def test_a_decay_is_no_change_of_a_memory(companion: Memolith, clock: SettableClock) -> None:
     kept = companion.remember("It rains", owner="a", kind="context", importance=0.8)
     clock.advance(timedelta(days=1))
     companion.apply_decay()
@@ -66,7 +66,7 @@ def test_a_decay_is_no_change_of_a_memory(companion: Mnemon, clock: SettableCloc
 
 
 def test_a_cleanup_lets_the_weak_fade_and_a_restore_brings_them_back(
-    companion: Mnemon, clock: SettableClock
+    companion: Memolith, clock: SettableClock
 ) -> None:
     weak = companion.remember("It rains", owner="a", kind="context", importance=0.3)
     companion.remember("It is five", owner="a", kind="correction", importance=0.3)

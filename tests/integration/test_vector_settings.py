@@ -11,13 +11,13 @@ import apsw
 import pytest
 
 from chroma import on_server
-from mnemon import Message, Mnemon, Role
-from mnemon.adapters.chroma.server import ChromaServer
-from mnemon.config import Loaded, load
-from mnemon.errors import InvalidConfiguration, ServiceFailed
-from mnemon.stores import reset_store
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Message, Memolith, Role
+from memolith.adapters.chroma.server import ChromaServer
+from memolith.config import Loaded, load
+from memolith.errors import InvalidConfiguration, ServiceFailed
+from memolith.stores import reset_store
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 PLACES = ("kitchen", "garden", "harbour", "library", "cellar", "attic", "market", "school")
 THINGS = ("key", "map", "lamp", "letter", "coin", "book", "rope", "clock", "stone", "photo")
@@ -41,8 +41,8 @@ def configured(folder: Path, backend: str) -> Loaded:
     return load(file, {})
 
 
-def opened(config: Loaded) -> Mnemon:
-    return Mnemon.open(
+def opened(config: Loaded) -> Memolith:
+    return Memolith.open(
         config=config,
         embedder=HashingEmbedder(),
         tokens=WordCounter(),
@@ -50,7 +50,7 @@ def opened(config: Loaded) -> Mnemon:
     )
 
 
-def furnish(memory: Mnemon) -> None:
+def furnish(memory: Memolith) -> None:
     """Let two owners say where things are."""
     for owner in ("anna", "bob"):
         said = [
@@ -62,7 +62,7 @@ def furnish(memory: Mnemon) -> None:
         memory.remember(f"{owner} collects old maps", owner=owner)
 
 
-def answers(memory: Mnemon) -> list[tuple[str, float]]:
+def answers(memory: Memolith) -> list[tuple[str, float]]:
     """Return what is recalled for some queries, with scores."""
     return [
         (one.content, one.score.total)
@@ -101,13 +101,13 @@ def test_answers_and_scores_do_not_depend_on_what_searches(
 def test_a_reset_leaves_nothing_in_chroma(tmp_path: Path, backend: str) -> None:
     config = configured(tmp_path, backend)
     server = ChromaServer(on_server().url, 30.0)
-    before = set(server.names("mnemon-"))
+    before = set(server.names("memolith-"))
     with opened(config) as memory:
         furnish(memory)
     if backend == "server":
-        assert set(server.names("mnemon-")) - before
+        assert set(server.names("memolith-")) - before
     assert reset_store(config.settings)
-    assert set(server.names("mnemon-")) == before
+    assert set(server.names("memolith-")) == before
     assert [*Path(config.settings.store).parent.iterdir()] == []
     server.close()
 
@@ -146,7 +146,7 @@ def test_what_is_not_installed_is_named_with_what_brings_it(
     config = configured(tmp_path, backend)
     monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.setattr(sys, "path", [])
-    with pytest.raises(InvalidConfiguration, match=rf"pip install 'mnemon\[{extra}\]'"):
+    with pytest.raises(InvalidConfiguration, match=rf"pip install 'memolith\[{extra}\]'"):
         opened(config)
 
 

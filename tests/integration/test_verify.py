@@ -14,19 +14,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from databases import POSTGRES, SQLITE, execute
-from mnemon import Message, Mnemon, OwnerMemory
-from mnemon.adapters.crypto.master import KeyFile
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.crypto.ring import KeyRing
-from mnemon.adapters.crypto.xchacha import KeyRingCiphers
-from mnemon.domain.memories import Memory, Source
-from mnemon.domain.messages import Role
-from mnemon.domain.work import Mark, Progress, Work
-from mnemon.errors import InvalidInput, MnemonError, StoreDamaged
-from mnemon.ports.idempotency import Reply
-from mnemon.ports.usage import Spent
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Message, Memolith, OwnerMemory
+from memolith.adapters.crypto.master import KeyFile
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.xchacha import KeyRingCiphers
+from memolith.domain.memories import Memory, Source
+from memolith.domain.messages import Role
+from memolith.domain.work import Mark, Progress, Work
+from memolith.errors import InvalidInput, MemolithError, StoreDamaged
+from memolith.ports.idempotency import Reply
+from memolith.ports.usage import Spent
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 
 class Ticking(SettableClock):
@@ -37,8 +37,8 @@ class Ticking(SettableClock):
         return super().now()
 
 
-def opened(path: Path | str, *, encrypted: bool = False) -> Mnemon:
-    return Mnemon.open(
+def opened(path: Path | str, *, encrypted: bool = False) -> Memolith:
+    return Memolith.open(
         path,
         embedder=HashingEmbedder(),
         tokens=WordCounter(),
@@ -74,7 +74,7 @@ def live(alice: OwnerMemory) -> None:
     alice.recall("where do I live?")
 
 
-def work(memory: Mnemon, owner: str) -> None:
+def work(memory: Memolith, owner: str) -> None:
     """Have something waiting, parked, claimed and counted of every kind."""
     now, store = datetime(2026, 1, 3, tzinfo=UTC), memory._parts.store
     with store.write(owner) as tx:
@@ -127,7 +127,7 @@ def path(lived_in: Path, tmp_path: Path, database: str) -> Path:
     return copy / lived_in.name
 
 
-def again(path: Path) -> Mnemon:
+def again(path: Path) -> Memolith:
     return opened(path, encrypted=path.parent.name == "encrypted")
 
 
@@ -355,7 +355,7 @@ def test_planted_damage_is_found_and_repaired_where_it_can_be(
 
 
 def test_after_a_repair_recall_answers_as_before(path: Path) -> None:
-    def answers(memory: Mnemon) -> list[object]:
+    def answers(memory: Memolith) -> list[object]:
         queries = ("where do I live?", "NASA work", "blue car", "number 3")
         return [memory.recall(query, owner="alice", touch=False) for query in queries]
 
@@ -616,6 +616,6 @@ def test_whatever_is_done_nothing_is_wrong_afterwards(
         alice = memory.owner("alice")
         alice.learn("I am Alice. I like coffee.", "Hello!")
         for name, text, pick in doing:
-            with suppress(MnemonError, ZeroDivisionError):
+            with suppress(MemolithError, ZeroDivisionError):
                 steps(alice)[name](text, pick)
         assert memory.verify().findings == ()

@@ -9,24 +9,24 @@ from typing import Any
 import pytest
 
 from databases import SQLITE, rows
-from mnemon import Message, Mnemon, OwnerMemory
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.sql.tables import OWNED
-from mnemon.domain.work import Mark, Progress, Work
-from mnemon.ports.store import Store
-from mnemon.ports.usage import Spent
-from mnemon.testing.clock import SettableClock
+from memolith import Message, Memolith, OwnerMemory
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.sql.tables import OWNED
+from memolith.domain.work import Mark, Progress, Work
+from memolith.ports.store import Store
+from memolith.ports.usage import Spent
+from memolith.testing.clock import SettableClock
 
 from .looking import Opener
 
 _KINDS = frozenset({"fact", "identity", "preference"})
 
 
-def store_of(memory: Mnemon) -> Store:
+def store_of(memory: Memolith) -> Store:
     return memory._parts.store
 
 
-def let_wait(memory: Mnemon, clock: SettableClock, owner: str = "alice") -> list[str]:
+def let_wait(memory: Memolith, clock: SettableClock, owner: str = "alice") -> list[str]:
     """Have something of everything in the making for an owner; return the messages' ids."""
     said = [Message("Alice", f"I live in Oslo. It rained {n} times.") for n in range(5)]
     ids = [one.id for one in memory.log(said, owner=owner, session="s1").messages]
@@ -49,7 +49,7 @@ def let_wait(memory: Mnemon, clock: SettableClock, owner: str = "alice") -> list
     return ids
 
 
-def state_of(memory: Mnemon, clock: SettableClock, owner: str = "alice") -> dict[str, Any]:
+def state_of(memory: Memolith, clock: SettableClock, owner: str = "alice") -> dict[str, Any]:
     """Return all that is in the making for an owner."""
     now, store = clock.now(), store_of(memory)
     later = now + timedelta(hours=1)
@@ -67,13 +67,13 @@ def state_of(memory: Mnemon, clock: SettableClock, owner: str = "alice") -> dict
         }
 
 
-def waiting(alice: OwnerMemory, memory: Mnemon, clock: SettableClock) -> list[str]:
+def waiting(alice: OwnerMemory, memory: Memolith, clock: SettableClock) -> list[str]:
     state: list[str] = state_of(memory, clock, alice.owner_id)["waiting"]
     return state
 
 
 def test_a_forgotten_message_does_not_wait_and_a_restored_one_does_as_before(
-    memory: Mnemon, alice: OwnerMemory, clock: SettableClock
+    memory: Memolith, alice: OwnerMemory, clock: SettableClock
 ) -> None:
     ids = let_wait(memory, clock)
     before = state_of(memory, clock)
@@ -87,7 +87,7 @@ def test_a_forgotten_message_does_not_wait_and_a_restored_one_does_as_before(
 
 
 def test_a_message_of_which_a_sentence_was_forgotten_waits_with_the_rest(
-    memory: Mnemon, alice: OwnerMemory, clock: SettableClock
+    memory: Memolith, alice: OwnerMemory, clock: SettableClock
 ) -> None:
     learned = alice.learn("I prefer tea to coffee. It rains here.", "Noted.")
     with store_of(memory).write("alice") as tx:
@@ -99,7 +99,7 @@ def test_a_message_of_which_a_sentence_was_forgotten_waits_with_the_rest(
 
 
 def test_what_is_purged_or_retired_by_age_waits_no_longer(
-    memory: Mnemon, alice: OwnerMemory, clock: SettableClock
+    memory: Memolith, alice: OwnerMemory, clock: SettableClock
 ) -> None:
     ids = let_wait(memory, clock)
     alice.purge(ids[3])
@@ -113,7 +113,7 @@ def test_what_is_purged_or_retired_by_age_waits_no_longer(
 
 
 def test_switching_the_profile_and_back_changes_nothing_of_it(
-    memory: Mnemon, alice: OwnerMemory, clock: SettableClock
+    memory: Memolith, alice: OwnerMemory, clock: SettableClock
 ) -> None:
     let_wait(memory, clock)
     before = state_of(memory, clock)
@@ -123,7 +123,7 @@ def test_switching_the_profile_and_back_changes_nothing_of_it(
 
 
 def test_what_is_imported_waits_for_nothing(
-    memory: Mnemon, alice: OwnerMemory, clock: SettableClock
+    memory: Memolith, alice: OwnerMemory, clock: SettableClock
 ) -> None:
     let_wait(memory, clock)
     memory.import_(list(alice.export()), owner="bob")

@@ -15,13 +15,13 @@ import pytest
 
 from databases import PLACES
 from integration.learning import OWNER, client
-from mnemon import Mnemon
-from mnemon.config import load
-from mnemon.domain.work import Work
-from mnemon.services.turns import LEASE_S
-from mnemon.testing.model_server import Asked, ModelServer
+from memolith import Memolith
+from memolith.config import load
+from memolith.domain.work import Work
+from memolith.services.turns import LEASE_S
+from memolith.testing.model_server import Asked, ModelServer
 
-PROGRAM = Path(sys.executable).with_name("mnemon")
+PROGRAM = Path(sys.executable).with_name("memolith")
 DEADLINE_S = 60.0
 
 _EXCHANGES = 30
@@ -54,28 +54,28 @@ class Gate:
 
 
 def environment(folder: Path, server: ModelServer) -> dict[str, str]:
-    own = {name: text for name, text in os.environ.items() if not name.startswith("MNEMON_")}
+    own = {name: text for name, text in os.environ.items() if not name.startswith("MEMOLITH_")}
     folders = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "HOME", "USERPROFILE", "LOCALAPPDATA")
     return {
         **own,
         **{name: str(folder / "home") for name in folders},
-        "MNEMON_STORE": str(folder / "memory.db"),
-        "MNEMON_PROFILE": "tiers",
-        "MNEMON_ENABLE_ENCRYPTION": "false",
-        "MNEMON_CHAT__PROVIDER": "openai",
-        "MNEMON_CHAT__MODEL": "scripted",
-        "MNEMON_CHAT__BASE_URL": server.openai_url,
-        "MNEMON_CHAT__CALLS_AT_ONCE": str(_AT_ONCE),
+        "MEMOLITH_STORE": str(folder / "memory.db"),
+        "MEMOLITH_PROFILE": "tiers",
+        "MEMOLITH_ENABLE_ENCRYPTION": "false",
+        "MEMOLITH_CHAT__PROVIDER": "openai",
+        "MEMOLITH_CHAT__MODEL": "scripted",
+        "MEMOLITH_CHAT__BASE_URL": server.openai_url,
+        "MEMOLITH_CHAT__CALLS_AT_ONCE": str(_AT_ONCE),
         "OPENAI_API_KEY": "sk-of-the-tests",
         **PLACES.variables(folder / "memory.db"),
     }
 
 
-def opened(folder: Path, server: ModelServer) -> Mnemon:
-    return Mnemon.open(
+def opened(folder: Path, server: ModelServer) -> Memolith:
+    return Memolith.open(
         folder / "memory.db",
         profile="tiers",
-        config=load(None, {"MNEMON_ENABLE_ENCRYPTION": "false"}, {}),
+        config=load(None, {"MEMOLITH_ENABLE_ENCRYPTION": "false"}, {}),
         chat=client(server.openai_url),
         worker=False,
     )
@@ -104,12 +104,12 @@ def test_a_worker_that_is_told_to_stop_keeps_what_it_asked_and_gives_the_rest_ba
                 _, said = worker.communicate(timeout=DEADLINE_S)
             finally:
                 worker.kill()
-        assert (worker.returncode, said) == (0, b"mnemon: working; Ctrl-C stops\n")
+        assert (worker.returncode, said) == (0, b"memolith: working; Ctrl-C stops\n")
         with opened(tmp_path, server) as memory:
             assert_left_whole(memory, gate.told)
 
 
-def assert_left_whole(memory: Mnemon, asked: list[str]) -> None:
+def assert_left_whole(memory: Memolith, asked: list[str]) -> None:
     """Check that what was asked about is learned, and the rest may be taken at once by others."""
     assert _AT_ONCE <= len(asked) < _EXCHANGES
     page = memory.list(owner=OWNER, limit=1_000)

@@ -310,8 +310,8 @@ INSERT INTO probe VALUES (-1), (-2);
 
 
 DO $$ BEGIN
-  IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'mnemon_application') THEN
-    CREATE ROLE mnemon_application NOLOGIN;
+  IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'memolith_application') THEN
+    CREATE ROLE memolith_application NOLOGIN;
   END IF;
 EXCEPTION WHEN duplicate_object OR unique_violation THEN
   NULL;  -- somebody else made it just now
@@ -319,8 +319,8 @@ END $$;
 
 
 DO $$ BEGIN
-  IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'mnemon_maintenance') THEN
-    CREATE ROLE mnemon_maintenance NOLOGIN;
+  IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'memolith_maintenance') THEN
+    CREATE ROLE memolith_maintenance NOLOGIN;
   END IF;
 EXCEPTION WHEN duplicate_object OR unique_violation THEN
   NULL;  -- somebody else made it just now
@@ -328,18 +328,18 @@ END $$;
 
 
 DO $$ BEGIN
-  EXECUTE format('GRANT USAGE ON SCHEMA %I TO mnemon_application', current_schema());
+  EXECUTE format('GRANT USAGE ON SCHEMA %I TO memolith_application', current_schema());
 END $$;
 
 
 DO $$ BEGIN
-  EXECUTE format('GRANT USAGE ON SCHEMA %I TO mnemon_maintenance', current_schema());
+  EXECUTE format('GRANT USAGE ON SCHEMA %I TO memolith_maintenance', current_schema());
 END $$;
 
 
 DO $$ BEGIN
-  IF NOT pg_has_role('mnemon_maintenance', 'SET') THEN
-    GRANT mnemon_maintenance TO CURRENT_USER WITH SET TRUE;
+  IF NOT pg_has_role('memolith_maintenance', 'SET') THEN
+    GRANT memolith_maintenance TO CURRENT_USER WITH SET TRUE;
   END IF;
 END $$;
 
@@ -347,176 +347,176 @@ END $$;
 ALTER TABLE owners ENABLE ROW LEVEL SECURITY;
 ALTER TABLE owners FORCE ROW LEVEL SECURITY;
 CREATE POLICY of_one_owner ON owners
-  USING (owner_id = nullif(current_setting('mnemon.owner', true), '')::bigint);
+  USING (owner_id = nullif(current_setting('memolith.owner', true), '')::bigint);
 
-GRANT SELECT (owner_id, name) ON owners TO mnemon_maintenance;
-CREATE POLICY of_all ON owners FOR SELECT TO mnemon_maintenance USING (true);
-GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON owners TO mnemon_application;
+GRANT SELECT (owner_id, name) ON owners TO memolith_maintenance;
+CREATE POLICY of_all ON owners FOR SELECT TO memolith_maintenance USING (true);
+GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON owners TO memolith_application;
 
 ALTER TABLE sessions ENABLE ROW LEVEL SECURITY;
 ALTER TABLE sessions FORCE ROW LEVEL SECURITY;
 CREATE POLICY of_one_owner ON sessions
-  USING (owner_id = nullif(current_setting('mnemon.owner', true), '')::bigint);
+  USING (owner_id = nullif(current_setting('memolith.owner', true), '')::bigint);
 
-GRANT SELECT (owner_id) ON sessions TO mnemon_maintenance;
-CREATE POLICY of_all ON sessions FOR SELECT TO mnemon_maintenance USING (true);
-GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON sessions TO mnemon_application;
+GRANT SELECT (owner_id) ON sessions TO memolith_maintenance;
+CREATE POLICY of_all ON sessions FOR SELECT TO memolith_maintenance USING (true);
+GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON sessions TO memolith_application;
 
 ALTER TABLE participants ENABLE ROW LEVEL SECURITY;
 ALTER TABLE participants FORCE ROW LEVEL SECURITY;
 CREATE POLICY of_one_owner ON participants
-  USING (owner_id = nullif(current_setting('mnemon.owner', true), '')::bigint);
+  USING (owner_id = nullif(current_setting('memolith.owner', true), '')::bigint);
 
-GRANT SELECT (owner_id) ON participants TO mnemon_maintenance;
-CREATE POLICY of_all ON participants FOR SELECT TO mnemon_maintenance USING (true);
-GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON participants TO mnemon_application;
+GRANT SELECT (owner_id) ON participants TO memolith_maintenance;
+CREATE POLICY of_all ON participants FOR SELECT TO memolith_maintenance USING (true);
+GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON participants TO memolith_application;
 
 ALTER TABLE messages ENABLE ROW LEVEL SECURITY;
 ALTER TABLE messages FORCE ROW LEVEL SECURITY;
 CREATE POLICY of_one_owner ON messages
-  USING (owner_id = nullif(current_setting('mnemon.owner', true), '')::bigint);
+  USING (owner_id = nullif(current_setting('memolith.owner', true), '')::bigint);
 
-GRANT SELECT (owner_id, number, marks, retry_at, valid_to) ON messages TO mnemon_maintenance;
-CREATE POLICY of_all ON messages FOR SELECT TO mnemon_maintenance USING (true);
-GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON messages TO mnemon_application;
+GRANT SELECT (owner_id, number, marks, retry_at, valid_to) ON messages TO memolith_maintenance;
+CREATE POLICY of_all ON messages FOR SELECT TO memolith_maintenance USING (true);
+GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON messages TO memolith_application;
 
 ALTER TABLE message_versions ENABLE ROW LEVEL SECURITY;
 ALTER TABLE message_versions FORCE ROW LEVEL SECURITY;
 CREATE POLICY of_one_owner ON message_versions
-  USING (owner_id = nullif(current_setting('mnemon.owner', true), '')::bigint);
+  USING (owner_id = nullif(current_setting('memolith.owner', true), '')::bigint);
 
-GRANT SELECT (owner_id) ON message_versions TO mnemon_maintenance;
-CREATE POLICY of_all ON message_versions FOR SELECT TO mnemon_maintenance USING (true);
-GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON message_versions TO mnemon_application;
+GRANT SELECT (owner_id) ON message_versions TO memolith_maintenance;
+CREATE POLICY of_all ON message_versions FOR SELECT TO memolith_maintenance USING (true);
+GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON message_versions TO memolith_application;
 
 ALTER TABLE memories ENABLE ROW LEVEL SECURITY;
 ALTER TABLE memories FORCE ROW LEVEL SECURITY;
 CREATE POLICY of_one_owner ON memories
-  USING (owner_id = nullif(current_setting('mnemon.owner', true), '')::bigint);
+  USING (owner_id = nullif(current_setting('memolith.owner', true), '')::bigint);
 
-GRANT SELECT (owner_id) ON memories TO mnemon_maintenance;
-CREATE POLICY of_all ON memories FOR SELECT TO mnemon_maintenance USING (true);
-GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON memories TO mnemon_application;
+GRANT SELECT (owner_id) ON memories TO memolith_maintenance;
+CREATE POLICY of_all ON memories FOR SELECT TO memolith_maintenance USING (true);
+GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON memories TO memolith_application;
 
 ALTER TABLE versions ENABLE ROW LEVEL SECURITY;
 ALTER TABLE versions FORCE ROW LEVEL SECURITY;
 CREATE POLICY of_one_owner ON versions
-  USING (owner_id = nullif(current_setting('mnemon.owner', true), '')::bigint);
+  USING (owner_id = nullif(current_setting('memolith.owner', true), '')::bigint);
 
-GRANT SELECT (owner_id) ON versions TO mnemon_maintenance;
-CREATE POLICY of_all ON versions FOR SELECT TO mnemon_maintenance USING (true);
-GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON versions TO mnemon_application;
+GRANT SELECT (owner_id) ON versions TO memolith_maintenance;
+CREATE POLICY of_all ON versions FOR SELECT TO memolith_maintenance USING (true);
+GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON versions TO memolith_application;
 
 ALTER TABLE items ENABLE ROW LEVEL SECURITY;
 ALTER TABLE items FORCE ROW LEVEL SECURITY;
 CREATE POLICY of_one_owner ON items
-  USING (owner_id = nullif(current_setting('mnemon.owner', true), '')::bigint);
+  USING (owner_id = nullif(current_setting('memolith.owner', true), '')::bigint);
 
-GRANT SELECT (owner_id) ON items TO mnemon_maintenance;
-CREATE POLICY of_all ON items FOR SELECT TO mnemon_maintenance USING (true);
-GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON items TO mnemon_application;
+GRANT SELECT (owner_id) ON items TO memolith_maintenance;
+CREATE POLICY of_all ON items FOR SELECT TO memolith_maintenance USING (true);
+GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON items TO memolith_application;
 
 ALTER TABLE passages ENABLE ROW LEVEL SECURITY;
 ALTER TABLE passages FORCE ROW LEVEL SECURITY;
 CREATE POLICY of_one_owner ON passages
-  USING (owner_id = nullif(current_setting('mnemon.owner', true), '')::bigint);
+  USING (owner_id = nullif(current_setting('memolith.owner', true), '')::bigint);
 
-GRANT SELECT (owner_id, vector) ON passages TO mnemon_maintenance;
-CREATE POLICY of_all ON passages FOR SELECT TO mnemon_maintenance USING (true);
-GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON passages TO mnemon_application;
+GRANT SELECT (owner_id, vector) ON passages TO memolith_maintenance;
+CREATE POLICY of_all ON passages FOR SELECT TO memolith_maintenance USING (true);
+GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON passages TO memolith_application;
 
 ALTER TABLE terms ENABLE ROW LEVEL SECURITY;
 ALTER TABLE terms FORCE ROW LEVEL SECURITY;
 CREATE POLICY of_one_owner ON terms
-  USING (owner_id = nullif(current_setting('mnemon.owner', true), '')::bigint);
+  USING (owner_id = nullif(current_setting('memolith.owner', true), '')::bigint);
 
-GRANT SELECT (owner_id) ON terms TO mnemon_maintenance;
-CREATE POLICY of_all ON terms FOR SELECT TO mnemon_maintenance USING (true);
-GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON terms TO mnemon_application;
+GRANT SELECT (owner_id) ON terms TO memolith_maintenance;
+CREATE POLICY of_all ON terms FOR SELECT TO memolith_maintenance USING (true);
+GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON terms TO memolith_application;
 
 ALTER TABLE tags ENABLE ROW LEVEL SECURITY;
 ALTER TABLE tags FORCE ROW LEVEL SECURITY;
 CREATE POLICY of_one_owner ON tags
-  USING (owner_id = nullif(current_setting('mnemon.owner', true), '')::bigint);
+  USING (owner_id = nullif(current_setting('memolith.owner', true), '')::bigint);
 
-GRANT SELECT (owner_id) ON tags TO mnemon_maintenance;
-CREATE POLICY of_all ON tags FOR SELECT TO mnemon_maintenance USING (true);
-GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON tags TO mnemon_application;
+GRANT SELECT (owner_id) ON tags TO memolith_maintenance;
+CREATE POLICY of_all ON tags FOR SELECT TO memolith_maintenance USING (true);
+GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON tags TO memolith_application;
 
 ALTER TABLE derived ENABLE ROW LEVEL SECURITY;
 ALTER TABLE derived FORCE ROW LEVEL SECURITY;
 CREATE POLICY of_one_owner ON derived
-  USING (owner_id = nullif(current_setting('mnemon.owner', true), '')::bigint);
+  USING (owner_id = nullif(current_setting('memolith.owner', true), '')::bigint);
 
-GRANT SELECT (owner_id) ON derived TO mnemon_maintenance;
-CREATE POLICY of_all ON derived FOR SELECT TO mnemon_maintenance USING (true);
-GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON derived TO mnemon_application;
+GRANT SELECT (owner_id) ON derived TO memolith_maintenance;
+CREATE POLICY of_all ON derived FOR SELECT TO memolith_maintenance USING (true);
+GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON derived TO memolith_application;
 
 ALTER TABLE links ENABLE ROW LEVEL SECURITY;
 ALTER TABLE links FORCE ROW LEVEL SECURITY;
 CREATE POLICY of_one_owner ON links
-  USING (owner_id = nullif(current_setting('mnemon.owner', true), '')::bigint);
+  USING (owner_id = nullif(current_setting('memolith.owner', true), '')::bigint);
 
-GRANT SELECT (owner_id) ON links TO mnemon_maintenance;
-CREATE POLICY of_all ON links FOR SELECT TO mnemon_maintenance USING (true);
-GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON links TO mnemon_application;
+GRANT SELECT (owner_id) ON links TO memolith_maintenance;
+CREATE POLICY of_all ON links FOR SELECT TO memolith_maintenance USING (true);
+GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON links TO memolith_application;
 
 ALTER TABLE events ENABLE ROW LEVEL SECURITY;
 ALTER TABLE events FORCE ROW LEVEL SECURITY;
 CREATE POLICY of_one_owner ON events
-  USING (owner_id = nullif(current_setting('mnemon.owner', true), '')::bigint);
+  USING (owner_id = nullif(current_setting('memolith.owner', true), '')::bigint);
 
-GRANT SELECT (owner_id) ON events TO mnemon_maintenance;
-CREATE POLICY of_all ON events FOR SELECT TO mnemon_maintenance USING (true);
-GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON events TO mnemon_application;
+GRANT SELECT (owner_id) ON events TO memolith_maintenance;
+CREATE POLICY of_all ON events FOR SELECT TO memolith_maintenance USING (true);
+GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON events TO memolith_application;
 
 ALTER TABLE base_memories ENABLE ROW LEVEL SECURITY;
 ALTER TABLE base_memories FORCE ROW LEVEL SECURITY;
 CREATE POLICY of_one_owner ON base_memories
-  USING (owner_id = nullif(current_setting('mnemon.owner', true), '')::bigint);
+  USING (owner_id = nullif(current_setting('memolith.owner', true), '')::bigint);
 
-GRANT SELECT (owner_id) ON base_memories TO mnemon_maintenance;
-CREATE POLICY of_all ON base_memories FOR SELECT TO mnemon_maintenance USING (true);
-GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON base_memories TO mnemon_application;
+GRANT SELECT (owner_id) ON base_memories TO memolith_maintenance;
+CREATE POLICY of_all ON base_memories FOR SELECT TO memolith_maintenance USING (true);
+GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON base_memories TO memolith_application;
 
 ALTER TABLE claims ENABLE ROW LEVEL SECURITY;
 ALTER TABLE claims FORCE ROW LEVEL SECURITY;
 CREATE POLICY of_one_owner ON claims
-  USING (owner_id = nullif(current_setting('mnemon.owner', true), '')::bigint);
+  USING (owner_id = nullif(current_setting('memolith.owner', true), '')::bigint);
 
-GRANT SELECT (owner_id, work, until) ON claims TO mnemon_maintenance;
-CREATE POLICY of_all ON claims FOR SELECT TO mnemon_maintenance USING (true);
-GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON claims TO mnemon_application;
+GRANT SELECT (owner_id, work, until) ON claims TO memolith_maintenance;
+CREATE POLICY of_all ON claims FOR SELECT TO memolith_maintenance USING (true);
+GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON claims TO memolith_application;
 
 ALTER TABLE usage ENABLE ROW LEVEL SECURITY;
 ALTER TABLE usage FORCE ROW LEVEL SECURITY;
 CREATE POLICY of_one_owner ON usage
-  USING (owner_id = nullif(current_setting('mnemon.owner', true), '')::bigint);
+  USING (owner_id = nullif(current_setting('memolith.owner', true), '')::bigint);
 
-GRANT SELECT (owner_id) ON usage TO mnemon_maintenance;
-CREATE POLICY of_all ON usage FOR SELECT TO mnemon_maintenance USING (true);
-GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON usage TO mnemon_application;
-GRANT SELECT, INSERT, UPDATE, DELETE ON meta, idempotency, jobs, api_keys, tombstones TO mnemon_application;
+GRANT SELECT (owner_id) ON usage TO memolith_maintenance;
+CREATE POLICY of_all ON usage FOR SELECT TO memolith_maintenance USING (true);
+GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON usage TO memolith_application;
+GRANT SELECT, INSERT, UPDATE, DELETE ON meta, idempotency, jobs, api_keys, tombstones TO memolith_application;
 
 ALTER TABLE probe ENABLE ROW LEVEL SECURITY;
 ALTER TABLE probe FORCE ROW LEVEL SECURITY;
 CREATE POLICY of_one_owner ON probe
-  USING (owner_id = nullif(current_setting('mnemon.owner', true), '')::bigint);
+  USING (owner_id = nullif(current_setting('memolith.owner', true), '')::bigint);
 
-GRANT SELECT ON probe TO mnemon_application;
+GRANT SELECT ON probe TO memolith_application;
 
 DO $$ BEGIN
-  EXECUTE format('GRANT CREATE ON SCHEMA %I TO mnemon_maintenance', current_schema());
+  EXECUTE format('GRANT CREATE ON SCHEMA %I TO memolith_maintenance', current_schema());
 END $$;
 
-CREATE OR REPLACE FUNCTION owner_names() RETURNS SETOF text LANGUAGE sql STABLE SECURITY DEFINER BEGIN ATOMIC SELECT name FROM owners; END;REVOKE ALL ON FUNCTION owner_names() FROM PUBLIC;GRANT EXECUTE ON FUNCTION owner_names() TO mnemon_application;ALTER FUNCTION owner_names() OWNER TO mnemon_maintenance;
-CREATE OR REPLACE FUNCTION unclaimed_owners(text, bigint) RETURNS SETOF text LANGUAGE sql STABLE SECURITY DEFINER BEGIN ATOMIC SELECT o.name FROM owners AS o WHERE NOT EXISTS (SELECT 1 FROM claims AS c WHERE c.owner_id = o.owner_id AND c.work = $1 AND (c.until IS NULL OR c.until > $2)); END;REVOKE ALL ON FUNCTION unclaimed_owners(text, bigint) FROM PUBLIC;GRANT EXECUTE ON FUNCTION unclaimed_owners(text, bigint) TO mnemon_application;ALTER FUNCTION unclaimed_owners(text, bigint) OWNER TO mnemon_maintenance;
-CREATE OR REPLACE FUNCTION learning_owners(text, bigint) RETURNS SETOF text LANGUAGE sql STABLE SECURITY DEFINER BEGIN ATOMIC WITH RECURSIVE waiting (owner) AS (SELECT min(m.owner_id) FROM messages AS m WHERE m.marks <> 0 AND m.valid_to IS NULL UNION ALL SELECT (SELECT min(m.owner_id) FROM messages AS m WHERE m.marks <> 0 AND m.valid_to IS NULL AND m.owner_id > waiting.owner) FROM waiting WHERE waiting.owner IS NOT NULL) SELECT o.name FROM waiting JOIN owners AS o ON o.owner_id = waiting.owner WHERE EXISTS (SELECT 1 FROM messages AS m WHERE m.owner_id = o.owner_id AND m.marks <> 0 AND m.valid_to IS NULL AND m.marks = 1 AND (m.retry_at IS NULL OR m.retry_at <= $2)) AND NOT EXISTS (SELECT 1 FROM claims AS c WHERE c.owner_id = o.owner_id AND c.work = $1 AND (c.until IS NULL OR c.until > $2)); END;REVOKE ALL ON FUNCTION learning_owners(text, bigint) FROM PUBLIC;GRANT EXECUTE ON FUNCTION learning_owners(text, bigint) TO mnemon_application;ALTER FUNCTION learning_owners(text, bigint) OWNER TO mnemon_maintenance;
-CREATE OR REPLACE FUNCTION has_vectors() RETURNS boolean LANGUAGE sql STABLE SECURITY DEFINER BEGIN ATOMIC SELECT EXISTS (SELECT 1 FROM passages WHERE vector IS NOT NULL); END;REVOKE ALL ON FUNCTION has_vectors() FROM PUBLIC;GRANT EXECUTE ON FUNCTION has_vectors() TO mnemon_application;ALTER FUNCTION has_vectors() OWNER TO mnemon_maintenance;
-CREATE OR REPLACE FUNCTION nobodys_rows() RETURNS TABLE (table_name text, number bigint, row_count bigint) LANGUAGE sql STABLE SECURITY DEFINER BEGIN ATOMIC SELECT 'sessions', x.owner_id, count(*) FROM sessions AS x WHERE NOT EXISTS (SELECT 1 FROM owners AS o WHERE o.owner_id = x.owner_id) GROUP BY x.owner_id UNION ALL SELECT 'participants', x.owner_id, count(*) FROM participants AS x WHERE NOT EXISTS (SELECT 1 FROM owners AS o WHERE o.owner_id = x.owner_id) GROUP BY x.owner_id UNION ALL SELECT 'messages', x.owner_id, count(*) FROM messages AS x WHERE NOT EXISTS (SELECT 1 FROM owners AS o WHERE o.owner_id = x.owner_id) GROUP BY x.owner_id UNION ALL SELECT 'message_versions', x.owner_id, count(*) FROM message_versions AS x WHERE NOT EXISTS (SELECT 1 FROM owners AS o WHERE o.owner_id = x.owner_id) GROUP BY x.owner_id UNION ALL SELECT 'memories', x.owner_id, count(*) FROM memories AS x WHERE NOT EXISTS (SELECT 1 FROM owners AS o WHERE o.owner_id = x.owner_id) GROUP BY x.owner_id UNION ALL SELECT 'versions', x.owner_id, count(*) FROM versions AS x WHERE NOT EXISTS (SELECT 1 FROM owners AS o WHERE o.owner_id = x.owner_id) GROUP BY x.owner_id UNION ALL SELECT 'items', x.owner_id, count(*) FROM items AS x WHERE NOT EXISTS (SELECT 1 FROM owners AS o WHERE o.owner_id = x.owner_id) GROUP BY x.owner_id UNION ALL SELECT 'passages', x.owner_id, count(*) FROM passages AS x WHERE NOT EXISTS (SELECT 1 FROM owners AS o WHERE o.owner_id = x.owner_id) GROUP BY x.owner_id UNION ALL SELECT 'terms', x.owner_id, count(*) FROM terms AS x WHERE NOT EXISTS (SELECT 1 FROM owners AS o WHERE o.owner_id = x.owner_id) GROUP BY x.owner_id UNION ALL SELECT 'tags', x.owner_id, count(*) FROM tags AS x WHERE NOT EXISTS (SELECT 1 FROM owners AS o WHERE o.owner_id = x.owner_id) GROUP BY x.owner_id UNION ALL SELECT 'derived', x.owner_id, count(*) FROM derived AS x WHERE NOT EXISTS (SELECT 1 FROM owners AS o WHERE o.owner_id = x.owner_id) GROUP BY x.owner_id UNION ALL SELECT 'links', x.owner_id, count(*) FROM links AS x WHERE NOT EXISTS (SELECT 1 FROM owners AS o WHERE o.owner_id = x.owner_id) GROUP BY x.owner_id UNION ALL SELECT 'events', x.owner_id, count(*) FROM events AS x WHERE NOT EXISTS (SELECT 1 FROM owners AS o WHERE o.owner_id = x.owner_id) GROUP BY x.owner_id UNION ALL SELECT 'base_memories', x.owner_id, count(*) FROM base_memories AS x WHERE NOT EXISTS (SELECT 1 FROM owners AS o WHERE o.owner_id = x.owner_id) GROUP BY x.owner_id UNION ALL SELECT 'claims', x.owner_id, count(*) FROM claims AS x WHERE NOT EXISTS (SELECT 1 FROM owners AS o WHERE o.owner_id = x.owner_id) GROUP BY x.owner_id UNION ALL SELECT 'usage', x.owner_id, count(*) FROM usage AS x WHERE NOT EXISTS (SELECT 1 FROM owners AS o WHERE o.owner_id = x.owner_id) GROUP BY x.owner_id; END;REVOKE ALL ON FUNCTION nobodys_rows() FROM PUBLIC;GRANT EXECUTE ON FUNCTION nobodys_rows() TO mnemon_application;ALTER FUNCTION nobodys_rows() OWNER TO mnemon_maintenance;
+CREATE OR REPLACE FUNCTION owner_names() RETURNS SETOF text LANGUAGE sql STABLE SECURITY DEFINER BEGIN ATOMIC SELECT name FROM owners; END;REVOKE ALL ON FUNCTION owner_names() FROM PUBLIC;GRANT EXECUTE ON FUNCTION owner_names() TO memolith_application;ALTER FUNCTION owner_names() OWNER TO memolith_maintenance;
+CREATE OR REPLACE FUNCTION unclaimed_owners(text, bigint) RETURNS SETOF text LANGUAGE sql STABLE SECURITY DEFINER BEGIN ATOMIC SELECT o.name FROM owners AS o WHERE NOT EXISTS (SELECT 1 FROM claims AS c WHERE c.owner_id = o.owner_id AND c.work = $1 AND (c.until IS NULL OR c.until > $2)); END;REVOKE ALL ON FUNCTION unclaimed_owners(text, bigint) FROM PUBLIC;GRANT EXECUTE ON FUNCTION unclaimed_owners(text, bigint) TO memolith_application;ALTER FUNCTION unclaimed_owners(text, bigint) OWNER TO memolith_maintenance;
+CREATE OR REPLACE FUNCTION learning_owners(text, bigint) RETURNS SETOF text LANGUAGE sql STABLE SECURITY DEFINER BEGIN ATOMIC WITH RECURSIVE waiting (owner) AS (SELECT min(m.owner_id) FROM messages AS m WHERE m.marks <> 0 AND m.valid_to IS NULL UNION ALL SELECT (SELECT min(m.owner_id) FROM messages AS m WHERE m.marks <> 0 AND m.valid_to IS NULL AND m.owner_id > waiting.owner) FROM waiting WHERE waiting.owner IS NOT NULL) SELECT o.name FROM waiting JOIN owners AS o ON o.owner_id = waiting.owner WHERE EXISTS (SELECT 1 FROM messages AS m WHERE m.owner_id = o.owner_id AND m.marks <> 0 AND m.valid_to IS NULL AND m.marks = 1 AND (m.retry_at IS NULL OR m.retry_at <= $2)) AND NOT EXISTS (SELECT 1 FROM claims AS c WHERE c.owner_id = o.owner_id AND c.work = $1 AND (c.until IS NULL OR c.until > $2)); END;REVOKE ALL ON FUNCTION learning_owners(text, bigint) FROM PUBLIC;GRANT EXECUTE ON FUNCTION learning_owners(text, bigint) TO memolith_application;ALTER FUNCTION learning_owners(text, bigint) OWNER TO memolith_maintenance;
+CREATE OR REPLACE FUNCTION has_vectors() RETURNS boolean LANGUAGE sql STABLE SECURITY DEFINER BEGIN ATOMIC SELECT EXISTS (SELECT 1 FROM passages WHERE vector IS NOT NULL); END;REVOKE ALL ON FUNCTION has_vectors() FROM PUBLIC;GRANT EXECUTE ON FUNCTION has_vectors() TO memolith_application;ALTER FUNCTION has_vectors() OWNER TO memolith_maintenance;
+CREATE OR REPLACE FUNCTION nobodys_rows() RETURNS TABLE (table_name text, number bigint, row_count bigint) LANGUAGE sql STABLE SECURITY DEFINER BEGIN ATOMIC SELECT 'sessions', x.owner_id, count(*) FROM sessions AS x WHERE NOT EXISTS (SELECT 1 FROM owners AS o WHERE o.owner_id = x.owner_id) GROUP BY x.owner_id UNION ALL SELECT 'participants', x.owner_id, count(*) FROM participants AS x WHERE NOT EXISTS (SELECT 1 FROM owners AS o WHERE o.owner_id = x.owner_id) GROUP BY x.owner_id UNION ALL SELECT 'messages', x.owner_id, count(*) FROM messages AS x WHERE NOT EXISTS (SELECT 1 FROM owners AS o WHERE o.owner_id = x.owner_id) GROUP BY x.owner_id UNION ALL SELECT 'message_versions', x.owner_id, count(*) FROM message_versions AS x WHERE NOT EXISTS (SELECT 1 FROM owners AS o WHERE o.owner_id = x.owner_id) GROUP BY x.owner_id UNION ALL SELECT 'memories', x.owner_id, count(*) FROM memories AS x WHERE NOT EXISTS (SELECT 1 FROM owners AS o WHERE o.owner_id = x.owner_id) GROUP BY x.owner_id UNION ALL SELECT 'versions', x.owner_id, count(*) FROM versions AS x WHERE NOT EXISTS (SELECT 1 FROM owners AS o WHERE o.owner_id = x.owner_id) GROUP BY x.owner_id UNION ALL SELECT 'items', x.owner_id, count(*) FROM items AS x WHERE NOT EXISTS (SELECT 1 FROM owners AS o WHERE o.owner_id = x.owner_id) GROUP BY x.owner_id UNION ALL SELECT 'passages', x.owner_id, count(*) FROM passages AS x WHERE NOT EXISTS (SELECT 1 FROM owners AS o WHERE o.owner_id = x.owner_id) GROUP BY x.owner_id UNION ALL SELECT 'terms', x.owner_id, count(*) FROM terms AS x WHERE NOT EXISTS (SELECT 1 FROM owners AS o WHERE o.owner_id = x.owner_id) GROUP BY x.owner_id UNION ALL SELECT 'tags', x.owner_id, count(*) FROM tags AS x WHERE NOT EXISTS (SELECT 1 FROM owners AS o WHERE o.owner_id = x.owner_id) GROUP BY x.owner_id UNION ALL SELECT 'derived', x.owner_id, count(*) FROM derived AS x WHERE NOT EXISTS (SELECT 1 FROM owners AS o WHERE o.owner_id = x.owner_id) GROUP BY x.owner_id UNION ALL SELECT 'links', x.owner_id, count(*) FROM links AS x WHERE NOT EXISTS (SELECT 1 FROM owners AS o WHERE o.owner_id = x.owner_id) GROUP BY x.owner_id UNION ALL SELECT 'events', x.owner_id, count(*) FROM events AS x WHERE NOT EXISTS (SELECT 1 FROM owners AS o WHERE o.owner_id = x.owner_id) GROUP BY x.owner_id UNION ALL SELECT 'base_memories', x.owner_id, count(*) FROM base_memories AS x WHERE NOT EXISTS (SELECT 1 FROM owners AS o WHERE o.owner_id = x.owner_id) GROUP BY x.owner_id UNION ALL SELECT 'claims', x.owner_id, count(*) FROM claims AS x WHERE NOT EXISTS (SELECT 1 FROM owners AS o WHERE o.owner_id = x.owner_id) GROUP BY x.owner_id UNION ALL SELECT 'usage', x.owner_id, count(*) FROM usage AS x WHERE NOT EXISTS (SELECT 1 FROM owners AS o WHERE o.owner_id = x.owner_id) GROUP BY x.owner_id; END;REVOKE ALL ON FUNCTION nobodys_rows() FROM PUBLIC;GRANT EXECUTE ON FUNCTION nobodys_rows() TO memolith_application;ALTER FUNCTION nobodys_rows() OWNER TO memolith_maintenance;
 
 DO $$ BEGIN
-  EXECUTE format('REVOKE CREATE ON SCHEMA %I FROM mnemon_maintenance', current_schema());
+  EXECUTE format('REVOKE CREATE ON SCHEMA %I FROM memolith_maintenance', current_schema());
 END $$;
 INSERT INTO owners VALUES ('4027649648368058270', 'anna', 'standard', '1', '10', '11', '1795290581544051', '12', '3', '4', '8');
 INSERT INTO owners VALUES ('5634431992888345628', 'bob', 'standard', '1', '1', '1', '1795290582348577', '4', '2', '3', '2');

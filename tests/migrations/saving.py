@@ -16,18 +16,18 @@ from tempfile import TemporaryDirectory
 
 import apsw
 
-from mnemon import Message, Mnemon, Role
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Message, Memolith, Role
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 DIMENSION = 16
 
 
-def opened(store: Path) -> Mnemon:
+def opened(store: Path) -> Memolith:
     """Open a store as the saved ones were."""
-    return Mnemon.open(
+    return Memolith.open(
         store,
         embedder=HashingEmbedder(DIMENSION),
         tokens=WordCounter(),
@@ -36,7 +36,7 @@ def opened(store: Path) -> Mnemon:
     )
 
 
-def furnish(memory: Mnemon) -> None:
+def furnish(memory: Memolith) -> None:
     """Give two owners something of everything, and erase a third."""
     said = [
         Message("Anna", "I live in Oslo. My cat is called Miso.", external_id="D1:1"),

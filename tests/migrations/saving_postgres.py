@@ -17,18 +17,18 @@ import psycopg
 from psycopg import sql
 
 from migrations.saving import DIMENSION, NOW, furnish
-from mnemon import Mnemon
-from mnemon.adapters.crypto.backup import back_up, restore
-from mnemon.adapters.crypto.master import KeyFile
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.crypto.ring import KeyRing
-from mnemon.adapters.crypto.xchacha import KeyRingCiphers
-from mnemon.adapters.postgres.schema import BOUND, FREE, MIGRATIONS, SCHEMA, Shape
-from mnemon.adapters.postgres.values import HIDDEN, PLAIN
-from mnemon.config import load
-from mnemon.ports.cipher import Ciphers
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith
+from memolith.adapters.crypto.backup import back_up, restore
+from memolith.adapters.crypto.master import KeyFile
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.xchacha import KeyRingCiphers
+from memolith.adapters.postgres.schema import BOUND, FREE, MIGRATIONS, SCHEMA, Shape
+from memolith.adapters.postgres.values import HIDDEN, PLAIN
+from memolith.config import load
+from memolith.ports.cipher import Ciphers
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 FORMS = {"plain": PLAIN, "encrypted": HIDDEN}
 
@@ -43,9 +43,9 @@ def keys(folder: Path, schema: int) -> Path:
     return folder / f"postgres_{schema}_keys.json"
 
 
-def opened(url: str, schema: str, cipher: Ciphers) -> Mnemon:
+def opened(url: str, schema: str, cipher: Ciphers) -> Memolith:
     """Open a store as the saved ones were."""
-    return Mnemon.open(
+    return Memolith.open(
         url,
         embedder=HashingEmbedder(DIMENSION),
         tokens=WordCounter(),

@@ -11,14 +11,14 @@ import pytest
 
 from migrations.saving import furnish
 from migrations.saving_postgres import FORMS, ciphers_of, load_saved, opened, saved
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.postgres.places import place_of, session
-from mnemon.adapters.postgres.schema import BOUND, MIGRATIONS, SCHEMA, Making, Shape
-from mnemon.adapters.postgres.schema_1 import first
-from mnemon.adapters.postgres.upgrading import Upgraded, upgrade
-from mnemon.adapters.postgres.values import PLAIN
-from mnemon.errors import StoreReadOnly, StoreTooNew, StoreUnavailable
-from mnemon.ports.cipher import Ciphers
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.postgres.places import place_of, session
+from memolith.adapters.postgres.schema import BOUND, MIGRATIONS, SCHEMA, Making, Shape
+from memolith.adapters.postgres.schema_1 import first
+from memolith.adapters.postgres.upgrading import Upgraded, upgrade
+from memolith.adapters.postgres.values import PLAIN
+from memolith.errors import StoreReadOnly, StoreTooNew, StoreUnavailable
+from memolith.ports.cipher import Ciphers
 from postgres import dropped, own
 
 FOLDER = Path(__file__).parent
@@ -153,16 +153,16 @@ def test_an_older_store_is_not_opened_but_named_the_command(url: str) -> None:
     upgraded(url, NEW)
     with session(place_of(url, NEW, 5)) as raw:
         raw.execute("UPDATE meta SET value = '0' WHERE name = 'schema'")
-    with pytest.raises(StoreUnavailable, match="mnemon db upgrade"):
+    with pytest.raises(StoreUnavailable, match="memolith db upgrade"):
         opened(url, NEW, PlainCipher())
 
 
 def test_who_does_not_own_the_tables_is_told_so(url: str) -> None:
     upgraded(url, NEW)
-    login = own("mnemon_test_guest")
+    login = own("memolith_test_guest")
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(f"DROP ROLE IF EXISTS {login}".encode())
-        connection.execute(f"CREATE ROLE {login} LOGIN IN ROLE mnemon_application".encode())
+        connection.execute(f"CREATE ROLE {login} LOGIN IN ROLE memolith_application".encode())
     with pytest.raises(StoreReadOnly, match="as who made them"):
         upgrade(
             place_of(f"{url}&user={login}" if "?" in url else f"{url}?user={login}", NEW, 5),

@@ -8,10 +8,10 @@ import apsw
 import pytest
 
 from migrations.saving import NOW, dumped, furnish, load, opened
-from mnemon import Mnemon
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.sqlite.schema import MIGRATIONS
-from mnemon.domain.work import Mark, Progress, Work
+from memolith import Memolith
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.sqlite.schema import MIGRATIONS
+from memolith.domain.work import Mark, Progress, Work
 
 SAVED = {
     version: Path(__file__).with_name(f"schema_{version}.sql")
@@ -88,7 +88,7 @@ def test_what_a_saved_store_holds_waits_for_nothing_and_can_be_let_wait(saved: P
 
 def test_a_backup_of_an_older_version_is_restored(saved: Path, tmp_path: Path) -> None:
     target = tmp_path / "restored" / "memory.db"
-    done = Mnemon.restore_backup(saved, target, cipher=PlainCipher())
+    done = Memolith.restore_backup(saved, target, cipher=PlainCipher())
     assert done.owners == 2
     assert [file.name for file in target.parent.iterdir()] == ["memory.db"]
     with opened(target) as memory:

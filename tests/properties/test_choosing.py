@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemon import Message, Mnemon, OwnerMemory
-from mnemon.domain.recall import Recalled
-from mnemon.services.choosing import Choice
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Message, Memolith, OwnerMemory
+from memolith.domain.recall import Recalled
+from memolith.services.choosing import Choice
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 EMBEDDER = HashingEmbedder(64)
 SENTENCES = ("I like tea.", "My name is Ada.", "I live in Oslo.", "The bicycle is red.")
@@ -51,7 +51,7 @@ def test_reading_everything_changes_no_answer(
     told: list[tuple[str, str]], asked: list[tuple[str, int, int]]
 ) -> None:
     clock = SettableClock(datetime(2026, 1, 1, tzinfo=UTC))
-    with Mnemon.open(":memory:", embedder=EMBEDDER, tokens=WordCounter(), clock=clock) as memory:
+    with Memolith.open(":memory:", embedder=EMBEDDER, tokens=WordCounter(), clock=clock) as memory:
         alice = memory.owner("alice")
         tell(alice, told)
         found = [answers(alice, *each) for each in asked]
@@ -62,7 +62,7 @@ def test_reading_everything_changes_no_answer(
 
 def test_what_does_not_fit_is_not_read() -> None:
     clock = SettableClock(datetime(2026, 1, 1, tzinfo=UTC))
-    with Mnemon.open(":memory:", embedder=EMBEDDER, tokens=WordCounter(), clock=clock) as memory:
+    with Memolith.open(":memory:", embedder=EMBEDDER, tokens=WordCounter(), clock=clock) as memory:
         alice = memory.owner("alice")
         alice.log([Message("Bob", f"{SENTENCES[0]} {number}") for number in range(50)], session="s")
         offered: list[int] = []

@@ -9,19 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemon import Message, Mnemon
-from mnemon.errors import InvalidInput
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
-from mnemon.testing.pairs import Pair, load_pairs
-from mnemon.testing.swaps import swaps
+from memolith import Message, Memolith
+from memolith.errors import InvalidInput
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.pairs import Pair, load_pairs
+from memolith.testing.swaps import swaps
 
 EMBEDDER = HashingEmbedder(64)
 TEXTS = st.lists(st.text(min_size=1, max_size=60), min_size=1, max_size=6)
 
 
-def opened(clock: SettableClock) -> Mnemon:
-    return Mnemon.open(":memory:", embedder=EMBEDDER, tokens=WordCounter(), clock=clock)
+def opened(clock: SettableClock) -> Memolith:
+    return Memolith.open(":memory:", embedder=EMBEDDER, tokens=WordCounter(), clock=clock)
 
 
 def clock() -> SettableClock:

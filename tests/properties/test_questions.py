@@ -7,11 +7,11 @@ import re
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mnemon.policies.ranking import query, query_breadth, query_phrasing
-from mnemon.policies.ranking.query_breadth import asks_for_several
-from mnemon.policies.ranking.query_parts import finds
-from mnemon.policies.ranking.query_phrasing import tidied, without_phrasing
-from mnemon.text import dates
+from memolith.policies.ranking import query, query_breadth, query_phrasing
+from memolith.policies.ranking.query_breadth import asks_for_several
+from memolith.policies.ranking.query_parts import finds
+from memolith.policies.ranking.query_phrasing import tidied, without_phrasing
+from memolith.text import dates
 
 FLAGS = re.IGNORECASE | re.VERBOSE
 

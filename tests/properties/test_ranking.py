@@ -8,14 +8,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.domain.items import Trait
-from mnemon.domain.messages import Participant, Role
-from mnemon.policies.ranking.model import Candidates, Query
-from mnemon.policies.ranking.query import Cues, prepared
-from mnemon.policies.ranking.query_dates import periods
-from mnemon.policies.ranking.query_phrasing import without_phrasing
-from mnemon.policies.ranking.standard import StandardRanking, Weights, scaled
-from mnemon.text.analysis import terms
+from memolith.domain.items import Trait
+from memolith.domain.messages import Participant, Role
+from memolith.policies.ranking.model import Candidates, Query
+from memolith.policies.ranking.query import Cues, prepared
+from memolith.policies.ranking.query_dates import periods
+from memolith.policies.ranking.query_phrasing import without_phrasing
+from memolith.policies.ranking.standard import StandardRanking, Weights, scaled
+from memolith.text.analysis import terms
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
 PEOPLE = (Participant(0, "Ines Silva", Role.PARTICIPANT), Participant(1, None, Role.USER))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.policies.actions import SPEAK, split_action
+from memolith.policies.actions import SPEAK, split_action
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.domain.memories import State
-from mnemon.policies.arbitration import TwoThresholds
-from mnemon.policies.merging import (
+from memolith.domain.memories import State
+from memolith.policies.arbitration import TwoThresholds
+from memolith.policies.merging import (
     Ask,
     Candidate,
     Discard,
@@ -20,7 +20,7 @@ from mnemon.policies.merging import (
     Rewrite,
     Verdict,
 )
-from mnemon.testing.builders import memory
+from memolith.testing.builders import memory
 
 MERGING = TwoThresholds()
 KNOWN = memory(1, "Uses Go", kind="preference", importance=0.9, tags=("go",))

@@ -6,11 +6,11 @@ from threading import Event
 
 import pytest
 
-from mnemon.adapters.arbitrators.timed import TimedArbitrator
-from mnemon.errors import ServiceFailed
-from mnemon.policies.merging import Operation, Verdict
-from mnemon.ports.arbitrator import Arbitrator
-from mnemon.testing.arbitrators import ScriptedArbitrator
+from memolith.adapters.arbitrators.timed import TimedArbitrator
+from memolith.errors import ServiceFailed
+from memolith.policies.merging import Operation, Verdict
+from memolith.ports.arbitrator import Arbitrator
+from memolith.testing.arbitrators import ScriptedArbitrator
 
 YES = Verdict(Operation.NOOP)
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.errors import InvalidInput
-from mnemon.policies import arguments
+from memolith.errors import InvalidInput
+from memolith.policies import arguments
 
 DAY = 86_400
 

@@ -1,11 +1,11 @@
 import pytest
 
-from mnemon.domain.messages import Message, Role
-from mnemon.policies.auditing import Judgement, judged
-from mnemon.policies.fragments import fragment
-from mnemon.policies.learning import SentencesLearned
-from mnemon.testing.audited import Labelled, load_audited
-from mnemon.text.hollow import filler
+from memolith.domain.messages import Message, Role
+from memolith.policies.auditing import Judgement, judged
+from memolith.policies.fragments import fragment
+from memolith.policies.learning import SentencesLearned
+from memolith.testing.audited import Labelled, load_audited
+from memolith.text.hollow import filler
 
 LABELLED = load_audited()
 GOOD = [each.text for each in LABELLED if each.label == "good"]

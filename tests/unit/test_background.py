@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from mnemon import Mnemon
-from mnemon.domain.work import Work
-from mnemon.errors import StoreReadOnly, StoreUnavailable
-from mnemon.services.working import Worked
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
-from mnemon.workers.background import Background
+from memolith import Memolith
+from memolith.domain.work import Work
+from memolith.errors import StoreReadOnly, StoreUnavailable
+from memolith.services.working import Worked
+from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.workers.background import Background
 
 PATIENCE_S = 10.0
 DONE = (Worked("alice", Work.LEARN, 1, 0),)
@@ -166,7 +166,7 @@ class Interrupted(Background):
 
 
 def test_an_interrupt_of_the_waiting_leaves_nothing_open() -> None:
-    memory = Mnemon.open(":memory:", embedder=HashingEmbedder(64), tokens=WordCounter())
+    memory = Memolith.open(":memory:", embedder=HashingEmbedder(64), tokens=WordCounter())
     with pytest.raises(KeyboardInterrupt):
         replace(memory._parts, background=Interrupted(Ran())).close()
     with pytest.raises(StoreUnavailable, match="closed"):

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from mnemon.policies.budgeting import prompt_tokens
+from memolith.policies.budgeting import prompt_tokens
 
 
 def test_a_prompt_costs_a_tenth_more_than_its_pieces() -> None:

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.policies.changing.likeness import Likeness
-from mnemon.policies.changing.relation import Relation, plainly_told, relation
-from mnemon.policies.changing.values import KINDS, compare
-from mnemon.testing.changes import Change, Label, load_changes
-from mnemon.testing.pairs import load_pairs
-from mnemon.testing.swaps import KINDS as SWAP_KINDS
-from mnemon.testing.swaps import Swap, swaps
-from mnemon.text.analysis import terms
-from mnemon.text.normal import content_key
-from mnemon.text.statements import read, search_terms
-from mnemon.text.statements.reading import _patterns, grammars
+from memolith.policies.changing.likeness import Likeness
+from memolith.policies.changing.relation import Relation, plainly_told, relation
+from memolith.policies.changing.values import KINDS, compare
+from memolith.testing.changes import Change, Label, load_changes
+from memolith.testing.pairs import load_pairs
+from memolith.testing.swaps import KINDS as SWAP_KINDS
+from memolith.testing.swaps import Swap, swaps
+from memolith.text.analysis import terms
+from memolith.text.normal import content_key
+from memolith.text.statements import read, search_terms
+from memolith.text.statements.reading import _patterns, grammars
 
 PAIRS = load_changes()
 TEXTS = sorted({text for pair in PAIRS for text in (pair.old, pair.new)})

@@ -9,23 +9,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from platformdirs import user_config_path, user_data_path
 
-from mnemon.config import Loaded, Settings, load
-from mnemon.config.book import ProfileBook
-from mnemon.config.fields import parsed
-from mnemon.config.loading import ALL, BUILT_IN, default_store, user_folder
-from mnemon.config.profiles import profiles
-from mnemon.config.reference import in_force, masked
-from mnemon.config.settings import Embedding
-from mnemon.errors import InvalidConfiguration
-from mnemon.policies.forgetting import Fading
-from mnemon.profiles import companion as companion_profile
-from mnemon.profiles import facts as facts_profile
-from mnemon.profiles.chunks import ChunksNumbers, chunks
-from mnemon.profiles.companion import CompanionNumbers, companion
-from mnemon.profiles.facts import FactsNumbers, facts
-from mnemon.profiles.standard import standard
-from mnemon.profiles.tiers import tiers
-from mnemon.profiles.timeline import timeline
+from memolith.config import Loaded, Settings, load
+from memolith.config.book import ProfileBook
+from memolith.config.fields import parsed
+from memolith.config.loading import ALL, BUILT_IN, default_store, user_folder
+from memolith.config.profiles import profiles
+from memolith.config.reference import in_force, masked
+from memolith.config.settings import Embedding
+from memolith.errors import InvalidConfiguration
+from memolith.policies.forgetting import Fading
+from memolith.profiles import companion as companion_profile
+from memolith.profiles import facts as facts_profile
+from memolith.profiles.chunks import ChunksNumbers, chunks
+from memolith.profiles.companion import CompanionNumbers, companion
+from memolith.profiles.facts import FactsNumbers, facts
+from memolith.profiles.standard import standard
+from memolith.profiles.tiers import tiers
+from memolith.profiles.timeline import timeline
 
 # The whole of the sample that the documentation shows.
 SAMPLE = """
@@ -64,7 +64,7 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(variable, str(tmp_path / "home"))
 
 
-def written(text: str, name: str = "mnemon.toml") -> Path:
+def written(text: str, name: str = "memolith.toml") -> Path:
     file = Path(name).absolute()
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, encoding="utf-8")
@@ -93,7 +93,7 @@ def test_with_nothing_set_every_value_is_its_default() -> None:
 
 def test_the_default_store_is_in_the_users_data_folder(tmp_path: Path) -> None:
     store = Path(load().settings.store)
-    assert store.parts[-2:] == ("mnemon", "memory.db")
+    assert store.parts[-2:] == ("memolith", "memory.db")
     assert store.is_relative_to(tmp_path / "home")
 
 
@@ -110,8 +110,8 @@ def test_the_users_folders_are_where_the_library_has_them(
             monkeypatch.delenv(name, raising=False)
         else:
             monkeypatch.setenv(name, value)
-    assert user_folder() == user_config_path("mnemon", appauthor=False)
-    assert default_store() == user_data_path("mnemon", appauthor=False) / "memory.db"
+    assert user_folder() == user_config_path("memolith", appauthor=False)
+    assert default_store() == user_data_path("memolith", appauthor=False) / "memory.db"
 
 
 def test_the_default_key_is_in_the_users_configuration_folder(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_the_default_key_is_in_the_users_configuration_folder(tmp_path: Path) ->
     assert key.is_relative_to(tmp_path / "home")
 
 
-@pytest.mark.parametrize("env", [{}, {"MNEMON_ENCRYPTION_KEY_PATH": "keys/mine"}])
+@pytest.mark.parametrize("env", [{}, {"MEMOLITH_ENCRYPTION_KEY_PATH": "keys/mine"}])
 def test_a_keys_relative_path_counts_from_the_configurations_folder(
     tmp_path: Path, env: dict[str, str]
 ) -> None:
@@ -129,7 +129,7 @@ def test_a_keys_relative_path_counts_from_the_configurations_folder(
 
 
 def test_a_keys_relative_path_without_a_file_counts_from_the_users_folder(tmp_path: Path) -> None:
-    path = load(env={"MNEMON_ENCRYPTION_KEY_PATH": "mine"}).settings.encryption_key_path
+    path = load(env={"MEMOLITH_ENCRYPTION_KEY_PATH": "mine"}).settings.encryption_key_path
     assert Path(path).name == "mine"
     assert Path(path).is_relative_to(tmp_path / "home")
 
@@ -138,8 +138,8 @@ def test_the_sample_of_the_documentation_works_as_it_stands() -> None:
     loaded = load(written(SAMPLE))
     said = Embedding(dimension=384)  # the local model's own, as where nothing is said
     assert without_store(loaded) == dataclasses.replace(Settings(), embedding=said)
-    assert loaded.origins["rag_limit"].endswith("mnemon.toml:7")
-    assert loaded.origins["embedding.dimension"].endswith("mnemon.toml:18")
+    assert loaded.origins["rag_limit"].endswith("memolith.toml:7")
+    assert loaded.origins["embedding.dimension"].endswith("memolith.toml:18")
 
 
 def test_a_file_in_the_working_directory_is_found() -> None:
@@ -150,9 +150,9 @@ def test_a_file_in_the_working_directory_is_found() -> None:
 def test_a_file_in_the_users_configuration_folder_is_found(tmp_path: Path) -> None:
     from platformdirs import user_config_path
 
-    folder = user_config_path("mnemon", appauthor=False)
+    folder = user_config_path("memolith", appauthor=False)
     assert folder.is_relative_to(tmp_path)
-    written("[memory]\nrag_limit = 8", str(folder / "mnemon.toml"))
+    written("[memory]\nrag_limit = 8", str(folder / "memolith.toml"))
     assert load().settings.rag_limit == 8
 
 
@@ -160,7 +160,8 @@ def test_the_working_directory_goes_before_the_users_folder() -> None:
     from platformdirs import user_config_path
 
     written(
-        "[memory]\nrag_limit = 8", str(user_config_path("mnemon", appauthor=False) / "mnemon.toml")
+        "[memory]\nrag_limit = 8",
+        str(user_config_path("memolith", appauthor=False) / "memolith.toml"),
     )
     written("[memory]\nrag_limit = 7")
     assert load().settings.rag_limit == 7
@@ -168,37 +169,40 @@ def test_the_working_directory_goes_before_the_users_folder() -> None:
 
 def test_a_variable_beats_the_file_and_an_argument_beats_both() -> None:
     file = written("[memory]\nrag_limit = 7\ntoken_budget = 70\nindex_cache_mb = 7")
-    env = {"MNEMON_RAG_LIMIT": "8", "MNEMON_TOKEN_BUDGET": "80"}
+    env = {"MEMOLITH_RAG_LIMIT": "8", "MEMOLITH_TOKEN_BUDGET": "80"}
     loaded = load(file, env, {"rag_limit": 9})
     settings = loaded.settings
     assert (settings.rag_limit, settings.token_budget, settings.index_cache_mb) == (9, 80, 7)
     names = ("rag_limit", "token_budget", "index_cache_mb")
-    expected = ["argument", "environment MNEMON_TOKEN_BUDGET", f"{file}:4"]
+    expected = ["argument", "environment MEMOLITH_TOKEN_BUDGET", f"{file}:4"]
     assert [loaded.origins[name] for name in names] == expected
 
 
 def test_two_underscores_in_a_variable_stand_for_the_dot() -> None:
-    env = {"MNEMON_EMBEDDING__MODEL": "/models/other", "MNEMON_STANDARD__FACT_DECAY_MODIFIER": "2"}
+    env = {
+        "MEMOLITH_EMBEDDING__MODEL": "/models/other",
+        "MEMOLITH_STANDARD__FACT_DECAY_MODIFIER": "2",
+    }
     settings = load(env=env).settings
     assert settings.embedding.model == "/models/other"
     assert settings.standard.decay_modifier("fact") == 2.0
 
 
 def test_the_short_variable_for_the_model_yields_to_the_exact_one() -> None:
-    short = {"MNEMON_MODEL": "/models/short"}
+    short = {"MEMOLITH_MODEL": "/models/short"}
     assert load(env=short).settings.embedding.model == "/models/short"
-    both = {"MNEMON_EMBEDDING__MODEL": "/models/exact", **short}
+    both = {"MEMOLITH_EMBEDDING__MODEL": "/models/exact", **short}
     assert load(env=both).settings.embedding.model == "/models/exact"
 
 
 def test_an_empty_variable_counts_as_not_set() -> None:
-    loaded = load(env={"MNEMON_RAG_LIMIT": "", "MNEMON_STORE": " "})
+    loaded = load(env={"MEMOLITH_RAG_LIMIT": "", "MEMOLITH_STORE": " "})
     assert loaded.origins["rag_limit"] == "default"
     assert loaded.settings.store.endswith("memory.db")
 
 
 def test_variables_of_others_are_left_alone() -> None:
-    env = {"MNEMON_KEY": "k", "MNEMON_TEST_POSTGRES": "p", "MNEMONIC": "x", "PATH": "/bin"}
+    env = {"MEMOLITH_KEY": "k", "MEMOLITH_TEST_POSTGRES": "p", "MEMOLITHIC": "x", "PATH": "/bin"}
     assert without_store(load(env=env)) == Settings()
 
 
@@ -207,7 +211,7 @@ def test_an_argument_of_none_is_no_argument() -> None:
 
 
 def test_a_relative_store_counts_from_the_folder_of_its_file(tmp_path: Path) -> None:
-    file = written('[memory]\nstore = "data/m.db"', "elsewhere/mnemon.toml")
+    file = written('[memory]\nstore = "data/m.db"', "elsewhere/memolith.toml")
     assert load(file).settings.store == str(tmp_path / "elsewhere" / "data" / "m.db")
 
 
@@ -225,7 +229,7 @@ def test_an_unknown_name_is_an_error_with_its_line_and_the_nearest_name() -> Non
     assert error.name == "rag_limt"
     assert "did you mean rag_limit?" in error.problem
     assert error.source is not None
-    assert error.source.endswith("mnemon.toml:3")
+    assert error.source.endswith("memolith.toml:3")
 
 
 def test_a_right_name_in_the_wrong_section_is_told_its_place() -> None:
@@ -244,9 +248,9 @@ def test_a_setting_outside_of_memory_is_an_error() -> None:
 
 def test_an_unknown_variable_is_told_the_nearest() -> None:
     with pytest.raises(
-        InvalidConfiguration, match="did you mean MNEMON_EMBEDDING__MODEL"
+        InvalidConfiguration, match="did you mean MEMOLITH_EMBEDDING__MODEL"
     ) as caught:
-        load(env={"MNEMON_EMBEDING__MODEL": "x"})
+        load(env={"MEMOLITH_EMBEDING__MODEL": "x"})
     assert caught.value.source == "environment"
 
 
@@ -283,7 +287,7 @@ def test_a_key_in_the_file_is_refused_and_not_repeated() -> None:
 def test_a_wrong_value_is_an_error_that_says_what_is_allowed(line: str, expected: str) -> None:
     error = refused(f"[memory]\n{line}")
     assert expected in error.problem
-    assert str(error.source).endswith("mnemon.toml:2")
+    assert str(error.source).endswith("memolith.toml:2")
 
 
 def test_a_whole_number_will_do_for_a_number() -> None:
@@ -294,11 +298,11 @@ def test_a_whole_number_will_do_for_a_number() -> None:
 def test_a_file_that_is_not_toml_is_an_error_with_its_line(text: str) -> None:
     error = refused(text)
     assert "is not TOML" in error.problem
-    assert str(error.source).endswith(f"mnemon.toml:{len(text.splitlines())}")
+    assert str(error.source).endswith(f"memolith.toml:{len(text.splitlines())}")
 
 
 def test_a_file_that_is_not_utf8_is_an_error(tmp_path: Path) -> None:
-    file = tmp_path / "mnemon.toml"
+    file = tmp_path / "memolith.toml"
     file.write_bytes(b"\xff\xfe[memory]")
     with pytest.raises(InvalidConfiguration, match="UTF-8"):
         load(file)
@@ -343,11 +347,11 @@ def test_any_text_in_a_variable_gives_a_value_of_the_right_type_or_a_clear_error
 
 
 def test_what_is_in_force_has_every_setting_with_its_origin() -> None:
-    rows = {row.name: row for row in in_force(load(env={"MNEMON_RAG_LIMIT": "6"}))}
+    rows = {row.name: row for row in in_force(load(env={"MEMOLITH_RAG_LIMIT": "6"}))}
     assert set(rows) == set(ALL)
     assert (rows["rag_limit"].value, rows["rag_limit"].origin) == (
         6,
-        "environment MNEMON_RAG_LIMIT",
+        "environment MEMOLITH_RAG_LIMIT",
     )
     assert {name: row.note for name, row in rows.items()} == {
         name: setting.about.note for name, setting in ALL.items()

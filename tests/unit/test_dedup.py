@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from mnemon.domain.memories import Memory, State
-from mnemon.policies.dedup import same_fact
+from memolith.domain.memories import Memory, State
+from memolith.policies.dedup import same_fact
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

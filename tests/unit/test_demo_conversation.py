@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from mnemon.demo import DemoConversation, DemoMessage, load_conversation
+from memolith.demo import DemoConversation, DemoMessage, load_conversation
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.policies.documents import HEADINGS, document, heading_of, notes_of, together
+from memolith.policies.documents import HEADINGS, document, heading_of, notes_of, together
 
 WORDS = st.text("abcdefgh ", min_size=1, max_size=30).map(lambda text: text.strip() or "a")
 NOTES = st.dictionaries(st.sampled_from(HEADINGS), st.lists(WORDS, max_size=6))

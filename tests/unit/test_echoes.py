@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.policies.echoes import is_echo, without_context
-from mnemon.policies.evidence import sources
-from mnemon.policies.rendering.model import Material, Rendering
-from mnemon.profiles.chunks import chunks
-from mnemon.profiles.companion import companion
-from mnemon.profiles.facts import facts
-from mnemon.profiles.standard import standard
-from mnemon.profiles.tiers import tiers
-from mnemon.profiles.timeline import timeline
-from mnemon.testing.hostile import HOSTILE
+from memolith.policies.echoes import is_echo, without_context
+from memolith.policies.evidence import sources
+from memolith.policies.rendering.model import Material, Rendering
+from memolith.profiles.chunks import chunks
+from memolith.profiles.companion import companion
+from memolith.profiles.facts import facts
+from memolith.profiles.standard import standard
+from memolith.profiles.tiers import tiers
+from memolith.profiles.timeline import timeline
+from memolith.testing.hostile import HOSTILE
 from samples import recalled, words
 
 PROFILES = {

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.policies.batching import batches
-from mnemon.policies.embedding_models import KNOWN, chosen
+from memolith.policies.batching import batches
+from memolith.policies.embedding_models import KNOWN, chosen
 
 texts = st.lists(st.text(max_size=20), max_size=30)
 

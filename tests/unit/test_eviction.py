@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.policies.eviction import weakest
+from memolith.policies.eviction import weakest
 
 Row = tuple[float, float, int]
 

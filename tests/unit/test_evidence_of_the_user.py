@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mnemon.policies.evidence import sources
-from mnemon.policies.support import supported_by
+from memolith.policies.evidence import sources
+from memolith.policies.support import supported_by
 
 OSLO = "The user lives in Oslo."
 

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.domain.memories import Origin
-from mnemon.domain.messages import Message, Role
-from mnemon.policies.exchanges import ExchangesLearned, exchange, grouped, shortened
-from mnemon.policies.importance import companion_kind
-from mnemon.policies.judging import CueJudging
-from mnemon.policies.learning import Made
-from mnemon.testing.builders import at, message
+from memolith.domain.memories import Origin
+from memolith.domain.messages import Message, Role
+from memolith.policies.exchanges import ExchangesLearned, exchange, grouped, shortened
+from memolith.policies.importance import companion_kind
+from memolith.policies.judging import CueJudging
+from memolith.policies.learning import Made
+from memolith.testing.builders import at, message
 
 LEARNING = ExchangesLearned(CueJudging(companion_kind), max_chars=200)
 

@@ -9,8 +9,8 @@ from importlib import import_module
 
 import pytest
 
-import mnemon
-from mnemon.text.expressions import expression
+import memolith
+from memolith.text.expressions import expression
 
 
 @pytest.mark.parametrize(
@@ -50,8 +50,8 @@ def test_an_expression_is_compiled_when_it_is_first_used() -> None:
 
 
 def test_every_expression_there_is_can_be_compiled() -> None:
-    for module in pkgutil.walk_packages(mnemon.__path__, "mnemon."):
-        if not module.name.startswith(("mnemon.text.", "mnemon.policies.", "mnemon.config.")):
+    for module in pkgutil.walk_packages(memolith.__path__, "memolith."):
+        if not module.name.startswith(("memolith.text.", "memolith.policies.", "memolith.config.")):
             continue
         import_module(module.name)
     kind = type(expression(""))

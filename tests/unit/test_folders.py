@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemon.adapters.folders import make_folder, sync_folder
+from memolith.adapters.folders import make_folder, sync_folder
 
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="there is no way to there")
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.policies.forgetting import Ebbinghaus, Fading, Wear, freshness
+from memolith.policies.forgetting import Ebbinghaus, Fading, Wear, freshness
 
 COMPANION = {
     "correction": Fading(0.50, 0.35),

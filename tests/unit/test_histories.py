@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.policies.histories import (
+from memolith.policies.histories import (
     CALL_CHARS,
     KEEP,
     SUMMARY,
@@ -28,7 +28,7 @@ from mnemon.policies.histories import (
     turns_of,
     unique_of,
 )
-from mnemon.policies.rendering.defusing import QUOTED
+from memolith.policies.rendering.defusing import QUOTED
 
 ROLES = st.sampled_from(["user", "assistant", "tool", "call"])
 

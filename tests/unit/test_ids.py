@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.errors import InvalidInput
-from mnemon.policies.ids import parse, uuid7
+from memolith.errors import InvalidInput
+from memolith.policies.ids import parse, uuid7
 
 INSTANTS = st.datetimes(
     datetime(1990, 1, 1),  # noqa: DTZ001 - Hypothesis takes its bounds without a zone

@@ -2,8 +2,8 @@
 
 import pytest
 
-from mnemon.policies.importance import companion_kind, importance, standard_kind
-from mnemon.text.cues import CueKind
+from memolith.policies.importance import companion_kind, importance, standard_kind
+from memolith.text.cues import CueKind
 
 NAMING, IDENTITY = CueKind.NAMING, CueKind.IDENTITY
 CORRECTION, PREFERENCE = CueKind.CORRECTION, CueKind.PREFERENCE

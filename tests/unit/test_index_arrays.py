@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.adapters.sql.arrays import Growing
-from mnemon.adapters.sql.values import find_id, instant, micros, pack_id, unpack_id, unpack_ids
-from mnemon.errors import InvalidInput
+from memolith.adapters.sql.arrays import Growing
+from memolith.adapters.sql.values import find_id, instant, micros, pack_id, unpack_id, unpack_ids
+from memolith.errors import InvalidInput
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 90)), min_size=1, max_size=12))

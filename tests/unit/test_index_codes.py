@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mnemon.adapters.sql.codes import LEARNED_FROM, Codes, codes_of, estimates, with_rows
-from mnemon.adapters.sql.columns import empty_vectors
-from mnemon.adapters.sql.index import Lineage
-from mnemon.adapters.sql.nearness import Comparison, Wanted, nearest
-from mnemon.policies.vectors import cosines, norms, quantise
+from memolith.adapters.sql.codes import LEARNED_FROM, Codes, codes_of, estimates, with_rows
+from memolith.adapters.sql.columns import empty_vectors
+from memolith.adapters.sql.index import Lineage
+from memolith.adapters.sql.nearness import Comparison, Wanted, nearest
+from memolith.policies.vectors import cosines, norms, quantise
 
 SIZE, DIMENSION = 6_000, 96
 _rng = np.random.default_rng(11)

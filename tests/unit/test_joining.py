@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.domain.memories import State
-from mnemon.policies.folding import joined, sentence_keys
-from mnemon.policies.joining import Joining
-from mnemon.policies.merging import (
+from memolith.domain.memories import State
+from memolith.policies.folding import joined, sentence_keys
+from memolith.policies.joining import Joining
+from memolith.policies.merging import (
     Candidate,
     Insert,
     Merging,
@@ -18,8 +18,8 @@ from mnemon.policies.merging import (
     Rewrite,
     Verdict,
 )
-from mnemon.profiles.companion import KINDS
-from mnemon.testing.builders import memory
+from memolith.profiles.companion import KINDS
+from memolith.testing.builders import memory
 
 JOINING = Joining(KINDS, max_chars=100)
 KNOWN = memory(1, "I like tea.", kind="preference", importance=0.6, tags=("drinks",))

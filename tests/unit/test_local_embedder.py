@@ -1,4 +1,4 @@
-"""The local embedder with the model that mnemon-minilm carries."""
+"""The local embedder with the model that memolith-minilm carries."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import mnemon_minilm
-from mnemon.adapters.embedders.local import LocalEmbedder
-from mnemon.adapters.embedders.wordpiece import WordPieceCounter
-from mnemon.errors import InvalidConfiguration
+import memolith_minilm
+from memolith.adapters.embedders.local import LocalEmbedder
+from memolith.adapters.embedders.wordpiece import WordPieceCounter
+from memolith.errors import InvalidConfiguration
 
 _EMBEDDER = LocalEmbedder()
 
@@ -171,8 +171,8 @@ def test_embedding_leaves_counts_as_they_were() -> None:
 def test_nothing_heavy_is_loaded_before_the_first_text() -> None:
     program = (
         "import json, sys\n"
-        "from mnemon.adapters.embedders.local import LocalEmbedder\n"
-        "from mnemon.adapters.embedders.wordpiece import WordPieceCounter\n"
+        "from memolith.adapters.embedders.local import LocalEmbedder\n"
+        "from memolith.adapters.embedders.wordpiece import WordPieceCounter\n"
         "LocalEmbedder(), WordPieceCounter()\n"
         "print(json.dumps(sorted({'onnxruntime', 'tokenizers'} & set(sys.modules))))\n"
     )
@@ -186,14 +186,14 @@ def test_nothing_heavy_is_loaded_before_the_first_text() -> None:
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "mnemon_minilm", None)
-    with pytest.raises(InvalidConfiguration, match="install the package mnemon-minilm"):
+    monkeypatch.setitem(sys.modules, "memolith_minilm", None)
+    with pytest.raises(InvalidConfiguration, match="install the package memolith-minilm"):
         LocalEmbedder()
 
 
 def test_a_copy_of_the_model_is_another_model_with_the_same_vectors(tmp_path: Path) -> None:
     folder = tmp_path / "copied"
-    shutil.copytree(mnemon_minilm.MODEL_DIR, folder)
+    shutil.copytree(memolith_minilm.MODEL_DIR, folder)
     copy = LocalEmbedder(folder)
     assert (copy.name, copy.dimension, copy.max_tokens) == ("copied", 384, 256)
     np.testing.assert_allclose(

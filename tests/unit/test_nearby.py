@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mnemon.adapters.sql.nearby import Near, NearbySearch
-from mnemon.domain.recall import Scope
-from mnemon.policies.vectors import cosines, quantise
-from mnemon.testing.builders import at
+from memolith.adapters.sql.nearby import Near, NearbySearch
+from memolith.domain.recall import Scope
+from memolith.policies.vectors import cosines, quantise
+from memolith.testing.builders import at
 
 DIMENSION = 32
 QUERY = quantise(np.eye(DIMENSION)[0])

@@ -5,8 +5,8 @@ from types import FrameType
 
 import pytest
 
-from mnemon import Mnemon
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 
 @pytest.mark.parametrize("profile", ["standard", "companion", "facts", "tiers"])
@@ -18,7 +18,7 @@ def test_what_is_near_to_a_new_memory_is_searched_once(profile: str) -> None:
         if event == "call" and code.co_name == "nearest" and code.co_filename.endswith("/noted.py"):
             searches.append(event)
 
-    opened = Mnemon.open(
+    opened = Memolith.open(
         ":memory:", embedder=HashingEmbedder(), tokens=WordCounter(), profile=profile
     )
     with opened as memory:

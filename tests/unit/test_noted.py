@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mnemon.policies.vectors import cosines
-from mnemon.services.noted import NotedVectors
+from memolith.policies.vectors import cosines
+from memolith.services.noted import NotedVectors
 
 
 def vectors(seed: int, count: int) -> list[NDArray[np.int8]]:

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from mnemon.policies.novelty import novelty
-from mnemon.policies.vectors import centroid, quantise
+from memolith.policies.novelty import novelty
+from memolith.policies.vectors import centroid, quantise
 
 matrices = hnp.arrays(
     np.float32, st.tuples(st.integers(0, 6), st.just(3)), elements=st.floats(-1, 1, width=16)

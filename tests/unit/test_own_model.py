@@ -13,9 +13,9 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
-from mnemon.adapters.embedders.local import LocalEmbedder
-from mnemon.adapters.embedders.wordpiece import WordPieceCounter
-from mnemon.errors import InvalidConfiguration, ServiceFailed
+from memolith.adapters.embedders.local import LocalEmbedder
+from memolith.adapters.embedders.wordpiece import WordPieceCounter
+from memolith.errors import InvalidConfiguration, ServiceFailed
 
 _WORDS = {"[UNK]": 0, "[START]": 1, "north": 2, "east": 3, "find": 4, "void": 5}
 
@@ -78,7 +78,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def _describe(folder: Path, **fields: object) -> None:
-    (folder / "mnemon-model.json").write_text(json.dumps(fields))
+    (folder / "memolith-model.json").write_text(json.dumps(fields))
 
 
 def _embed(folder: Path, text: str) -> list[float]:
@@ -186,6 +186,6 @@ def test_a_damaged_file_is_named(folder: Path, damaged: str, content: bytes) -> 
     "content", [b"", b"[]", b'{"dimensions": 3}', b'{"max_tokens": "many"}', b'{"pooling": "max"}']
 )
 def test_a_description_that_is_none_is_refused(folder: Path, content: bytes) -> None:
-    (folder / "mnemon-model.json").write_bytes(content)
-    with pytest.raises(InvalidConfiguration, match=r"mnemon-model\.json"):
+    (folder / "memolith-model.json").write_bytes(content)
+    with pytest.raises(InvalidConfiguration, match=r"memolith-model\.json"):
         LocalEmbedder(folder)

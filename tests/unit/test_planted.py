@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from mnemon.domain.memories import Origin
-from mnemon.policies.dialects import STANDARD
-from mnemon.policies.echoes import without_context
-from mnemon.policies.evidence import sources
-from mnemon.policies.support import needed
-from mnemon.prompts.extraction import extraction
-from mnemon.prompts.transcripts import Spoken
-from mnemon.testing.hostile import PLANTED
+from memolith.domain.memories import Origin
+from memolith.policies.dialects import STANDARD
+from memolith.policies.echoes import without_context
+from memolith.policies.evidence import sources
+from memolith.policies.support import needed
+from memolith.prompts.extraction import extraction
+from memolith.prompts.transcripts import Spoken
+from memolith.testing.hostile import PLANTED
 
 NONCE = "9f2c41d07ab3e586"
 ASKED = (

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.policies.condensing import Conversations, Sessions
-from mnemon.policies.portions import parts, portion
-from mnemon.policies.triggers import Cascade
+from memolith.policies.condensing import Conversations, Sessions
+from memolith.policies.portions import parts, portion
+from memolith.policies.triggers import Cascade
 
 
 @given(st.integers(0, 5_000), st.integers(1, 60))

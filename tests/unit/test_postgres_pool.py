@@ -7,7 +7,7 @@ from functools import partial
 import psycopg
 import pytest
 
-from mnemon.adapters.postgres.pool import NoneFree, Pool, Raw
+from memolith.adapters.postgres.pool import NoneFree, Pool, Raw
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.policies.postponing import Postponing
+from memolith.policies.postponing import Postponing
 
 NOW = datetime(2026, 5, 8, tzinfo=UTC)
 POLICY = Postponing()

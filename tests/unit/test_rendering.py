@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.domain.items import Span
-from mnemon.domain.memories import Memory
-from mnemon.domain.messages import Message, Role
-from mnemon.domain.recall import Recalled, Score
-from mnemon.policies.rendering.defusing import QUOTED, defuse, shown_name, told_lines
-from mnemon.policies.rendering.model import Material
-from mnemon.policies.rendering.standard import CLOSING, OPENING, SectionedRendering
+from memolith.domain.items import Span
+from memolith.domain.memories import Memory
+from memolith.domain.messages import Message, Role
+from memolith.domain.recall import Recalled, Score
+from memolith.policies.rendering.defusing import QUOTED, defuse, shown_name, told_lines
+from memolith.policies.rendering.model import Material
+from memolith.policies.rendering.standard import CLOSING, OPENING, SectionedRendering
 
 WHEN = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 RENDERING = SectionedRendering({"fact": "Facts", "event": "Events"})

@@ -9,21 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.domain.items import Span
-from mnemon.domain.memories import Memory, Origin
-from mnemon.domain.messages import Message, Role
-from mnemon.domain.recall import Recalled, Score
-from mnemon.policies.budgeting import estimated_tokens
-from mnemon.policies.rendering.companion import PREAMBLE, PriorityRendering
-from mnemon.policies.rendering.facts import (
+from memolith.domain.items import Span
+from memolith.domain.memories import Memory, Origin
+from memolith.domain.messages import Message, Role
+from memolith.domain.recall import Recalled, Score
+from memolith.policies.budgeting import estimated_tokens
+from memolith.policies.rendering.companion import PREAMBLE, PriorityRendering
+from memolith.policies.rendering.facts import (
     HEADINGS,
     FlowingRendering,
     format_conversation,
     format_memories,
 )
-from mnemon.policies.rendering.model import Material, Rendering
-from mnemon.profiles import companion
-from mnemon.testing.builders import memory
+from memolith.policies.rendering.model import Material, Rendering
+from memolith.profiles import companion
+from memolith.testing.builders import memory
 
 COMPANION = PriorityRendering(companion.KINDS)
 FACTS = FlowingRendering()

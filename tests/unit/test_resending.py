@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.domain.messages import Role
-from mnemon.policies.resending import (
+from memolith.domain.messages import Role
+from memolith.policies.resending import (
     conversation,
     fresh,
     is_whole_id,

@@ -6,8 +6,8 @@ from datetime import date
 
 import pytest
 
-from mnemon.policies.documents import left_of
-from mnemon.policies.retold import retold
+from memolith.policies.documents import left_of
+from memolith.policies.retold import retold
 
 LIVES = "We met a heron. I live in Oslo."
 

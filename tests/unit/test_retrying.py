@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.policies.retrying import Breaking, Circuit, Retrying, asked_wait_s
+from memolith.policies.retrying import Breaking, Circuit, Retrying, asked_wait_s
 
 retryings = st.builds(
     Retrying,

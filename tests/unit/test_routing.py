@@ -2,8 +2,8 @@
 
 import pytest
 
-from mnemon.domain.memories import Origin
-from mnemon.policies.routing import (
+from memolith.domain.memories import Origin
+from memolith.policies.routing import (
     EPISODIC,
     KINDS,
     PROCEDURAL,
@@ -59,7 +59,7 @@ ENGLISH = {
         "Anna works for the city of Bergen.",
         "The Rhine flows through Cologne.",
         "Python supports several programming paradigms.",
-        "Mnemon stores memories in a SQLite file.",
+        "Memolith stores memories in a SQLite file.",
         "My sister has two children.",
         "We use PostgreSQL in production.",
         "Water boils at 100 degrees.",

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mnemon.adapters.embedders.wordpiece import WordPieceCounter
-from mnemon.policies.keeping import Weighed
-from mnemon.policies.novelty import as_novelty
-from mnemon.policies.salience import (
+from memolith.adapters.embedders.wordpiece import WordPieceCounter
+from memolith.policies.keeping import Weighed
+from memolith.policies.novelty import as_novelty
+from memolith.policies.salience import (
     KEPT_FROM,
     SalienceKeeping,
     Signals,
@@ -17,10 +17,10 @@ from mnemon.policies.salience import (
     salience,
     signals,
 )
-from mnemon.text.entities import names_something
-from mnemon.text.quantities import holds_number_or_date
-from mnemon.text.signs import is_about_now, is_statement, tells_preference
-from mnemon.text.technical import holds_technical_term
+from memolith.text.entities import names_something
+from memolith.text.quantities import holds_number_or_date
+from memolith.text.signs import is_about_now, is_statement, tells_preference
+from memolith.text.technical import holds_technical_term
 
 # A few of the golden values, for where they are not at hand: novelty, the four signals in order,
 # salience, importance.

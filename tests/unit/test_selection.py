@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.policies.ranking.selection import best, distinct, highest, log_mean_exp
+from memolith.policies.ranking.selection import best, distinct, highest, log_mean_exp
 
 SCORES = st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0]), max_size=40)
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from mnemon import AsyncMnemon, AsyncOwnerMemory, Mnemon, OwnerMemory
-from mnemon.client.doors import RemoteOwnerMemory
-from mnemon.doors import OwnerDoors
-from mnemon.remote import AsyncRemoteMnemon, AsyncRemoteOwnerMemory, RemoteMnemon
+from memolith import AsyncMemolith, AsyncOwnerMemory, Memolith, OwnerMemory
+from memolith.client.doors import RemoteOwnerMemory
+from memolith.doors import OwnerDoors
+from memolith.remote import AsyncRemoteMemolith, AsyncRemoteOwnerMemory, RemoteMemolith
 
 _BY_OWNER = {name for name in vars(OwnerDoors) if not name.startswith("_")}
 """Methods of the engine that call the owner's: these a client inherits as they are."""
@@ -29,7 +29,7 @@ def methods(of: type) -> dict[str, Callable[..., object]]:
 @pytest.mark.parametrize("name", sorted(methods(OwnerMemory)))
 def test_the_engine_takes_what_an_owner_takes_and_the_owner(name: str) -> None:
     own = inspect.signature(getattr(OwnerMemory, name))
-    engine = inspect.signature(getattr(Mnemon, name))
+    engine = inspect.signature(getattr(Memolith, name))
     assert engine.parameters["owner"].kind is inspect.Parameter.KEYWORD_ONLY
     rest = [each for key, each in engine.parameters.items() if key not in ("self", "owner")]
     assert rest == list(own.parameters.values())[1:]
@@ -37,7 +37,7 @@ def test_the_engine_takes_what_an_owner_takes_and_the_owner(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("synchronous", "asynchronous"), [(OwnerMemory, AsyncOwnerMemory), (Mnemon, AsyncMnemon)]
+    ("synchronous", "asynchronous"), [(OwnerMemory, AsyncOwnerMemory), (Memolith, AsyncMemolith)]
 )
 def test_asynchronous_doors_have_the_same_methods(synchronous: type, asynchronous: type) -> None:
     plain, awaitable = methods(synchronous), methods(asynchronous)
@@ -50,9 +50,9 @@ def test_asynchronous_doors_have_the_same_methods(synchronous: type, asynchronou
 
 _REMOTE = [
     (OwnerMemory, RemoteOwnerMemory),
-    (Mnemon, RemoteMnemon),
+    (Memolith, RemoteMemolith),
     (AsyncOwnerMemory, AsyncRemoteOwnerMemory),
-    (AsyncMnemon, AsyncRemoteMnemon),
+    (AsyncMemolith, AsyncRemoteMemolith),
 ]
 
 
@@ -70,7 +70,7 @@ def test_a_client_does_nothing_by_the_librarys_own_parts(local: type, remote: ty
     inherited = {
         name
         for name, method in methods(local).items()
-        if getattr(remote, name) is method and not (local is Mnemon and name in _BY_OWNER)
+        if getattr(remote, name) is method and not (local is Memolith and name in _BY_OWNER)
     }
     assert inherited <= {"export", "ingest_stream"}
 
@@ -82,4 +82,4 @@ def test_the_engines_methods_are_those_that_the_tool_writes() -> None:
     assert spec.loader is not None
     tool = module_from_spec(spec)
     spec.loader.exec_module(tool)
-    assert (root / "src/mnemon/doors.py").read_text() == tool.written()
+    assert (root / "src/memolith/doors.py").read_text() == tool.written()

@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from mnemon import Mnemon
-from mnemon.adapters.crypto.master import KeyFile
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.crypto.ring import KeyRing
-from mnemon.adapters.crypto.xchacha import KeyRingCiphers
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith
+from memolith.adapters.crypto.master import KeyFile
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.xchacha import KeyRingCiphers
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 _RECALL = """
 import json, sys
-from mnemon import Mnemon
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
-with Mnemon.open(sys.argv[1], embedder=HashingEmbedder(), tokens=WordCounter()) as memory:
+from memolith import Memolith
+from memolith.testing.embedders import HashingEmbedder, WordCounter
+with Memolith.open(sys.argv[1], embedder=HashingEmbedder(), tokens=WordCounter()) as memory:
     assert memory.recall("What is the gate's code?", owner="alice").memories
 print(json.dumps(sorted(sys.modules)))
 """
@@ -32,34 +32,34 @@ FOR_OTHERS = {
     "decimal",
     "email",
     "httpx",
-    "mnemon.adapters.arbitrators.timed",
-    "mnemon.adapters.chat.steady",
-    "mnemon.adapters.clients.wire",
-    "mnemon.adapters.embedders.local",
-    "mnemon.adapters.rerankers.cross_encoder",
-    "mnemon.adapters.sql.api_keys",
-    "mnemon.adapters.sql.checks",
-    "mnemon.adapters.sql.claims",
-    "mnemon.adapters.sql.copying",
-    "mnemon.adapters.sql.idempotency",
-    "mnemon.adapters.sql.jobs",
-    "mnemon.adapters.sql.mending",
-    "mnemon.adapters.sql.resealing",
-    "mnemon.adapters.sql.tables",
-    "mnemon.adapters.sql.transaction",
-    "mnemon.adapters.sql.upkeep",
-    "mnemon.adapters.sql.usage",
-    "mnemon.adapters.sql.verifying",
-    "mnemon.adapters.sql.writes",
-    "mnemon.adapters.sqlite.backups",
-    "mnemon.ports.moving",
-    "mnemon.services.learn",
-    "mnemon.services.remember",
-    "mnemon.text.chunking.chunks",
-    "mnemon.text.cutting",
-    "mnemon.text.features",
-    "mnemon.text.injection_rules",
-    "mnemon.text.passages",
+    "memolith.adapters.arbitrators.timed",
+    "memolith.adapters.chat.steady",
+    "memolith.adapters.clients.wire",
+    "memolith.adapters.embedders.local",
+    "memolith.adapters.rerankers.cross_encoder",
+    "memolith.adapters.sql.api_keys",
+    "memolith.adapters.sql.checks",
+    "memolith.adapters.sql.claims",
+    "memolith.adapters.sql.copying",
+    "memolith.adapters.sql.idempotency",
+    "memolith.adapters.sql.jobs",
+    "memolith.adapters.sql.mending",
+    "memolith.adapters.sql.resealing",
+    "memolith.adapters.sql.tables",
+    "memolith.adapters.sql.transaction",
+    "memolith.adapters.sql.upkeep",
+    "memolith.adapters.sql.usage",
+    "memolith.adapters.sql.verifying",
+    "memolith.adapters.sql.writes",
+    "memolith.adapters.sqlite.backups",
+    "memolith.ports.moving",
+    "memolith.services.learn",
+    "memolith.services.remember",
+    "memolith.text.chunking.chunks",
+    "memolith.text.cutting",
+    "memolith.text.features",
+    "memolith.text.injection_rules",
+    "memolith.text.passages",
     "msgspec",
     "numpy.typing",
     "onnxruntime",
@@ -92,7 +92,7 @@ def imported_for_a_recall(store: Path, home: Path, **settings: str) -> set[str]:
 @pytest.fixture
 def plain(tmp_path: Path) -> Path:
     path = tmp_path / "plain.db"
-    with Mnemon.open(
+    with Memolith.open(
         path, embedder=HashingEmbedder(), tokens=WordCounter(), cipher=PlainCipher()
     ) as memory:
         memory.remember("The gate's code is in the drawer", owner="alice")
@@ -101,10 +101,10 @@ def plain(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def encrypted(tmp_path: Path) -> Path:
-    keys = tmp_path / ".config" / "mnemon"
+    keys = tmp_path / ".config" / "memolith"
     ring = KeyRing(keys / "memory_encryption.key.ring", KeyFile(keys / "memory_encryption.key"))
     path = tmp_path / "encrypted.db"
-    with Mnemon.open(
+    with Memolith.open(
         path, embedder=HashingEmbedder(), tokens=WordCounter(), cipher=KeyRingCiphers(ring)
     ) as memory:
         memory.remember("The gate's code is in the drawer", owner="alice")
@@ -112,9 +112,9 @@ def encrypted(tmp_path: Path) -> Path:
 
 
 def test_a_recall_on_a_plain_store_imports_little(plain: Path, tmp_path: Path) -> None:
-    imported = imported_for_a_recall(plain, tmp_path, MNEMON_ENABLE_ENCRYPTION="false")
-    assert not imported & {*FOR_OTHERS, "logging", "nacl", "mnemon.adapters.crypto.xchacha"}
-    assert len([name for name in imported if name.startswith("mnemon.")]) < MOST_MODULES
+    imported = imported_for_a_recall(plain, tmp_path, MEMOLITH_ENABLE_ENCRYPTION="false")
+    assert not imported & {*FOR_OTHERS, "logging", "nacl", "memolith.adapters.crypto.xchacha"}
+    assert len([name for name in imported if name.startswith("memolith.")]) < MOST_MODULES
 
 
 def test_a_recall_on_an_encrypted_store_imports_the_cipher_besides(

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from mnemon import errors
-from mnemon.entrypoints.statuses import RPC_CODES, STATUSES, rpc_code_of, status_of
+from memolith import errors
+from memolith.entrypoints.statuses import RPC_CODES, STATUSES, rpc_code_of, status_of
 
 
 def test_every_error_has_both() -> None:
     known = {
         each
         for each in vars(errors).values()
-        if isinstance(each, type) and issubclass(each, errors.MnemonError)
+        if isinstance(each, type) and issubclass(each, errors.MemolithError)
     }
     assert set(STATUSES) == known
     assert set(RPC_CODES) == known

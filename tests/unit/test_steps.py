@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from mnemon.steps import count, step, stepped, watched
+from memolith.steps import count, step, stepped, watched
 
 
 @dataclass

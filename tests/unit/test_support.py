@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.domain.memories import Origin
-from mnemon.policies.evidence import sources
-from mnemon.policies.support import Support, needed, supported_by
+from memolith.domain.memories import Origin
+from memolith.policies.evidence import sources
+from memolith.policies.support import Support, needed, supported_by
 from samples_of_support import LOST, PASSED, SUPPORTED, UNSUPPORTED
 
 TODAY = date(2024, 5, 1)

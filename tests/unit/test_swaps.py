@@ -2,8 +2,8 @@
 
 import pytest
 
-from mnemon.testing.pairs import load_pairs
-from mnemon.testing.swaps import KINDS, MARK_KINDS, Swap, language_of, swaps
+from memolith.testing.pairs import load_pairs
+from memolith.testing.swaps import KINDS, MARK_KINDS, Swap, language_of, swaps
 
 EXAMPLES = [
     ("roles", "Anna owes Bob 20 euros.", "Bob owes Anna 20 euros."),

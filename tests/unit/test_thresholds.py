@@ -10,13 +10,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mnemon.config import Settings, load
-from mnemon.config.reference import in_force
-from mnemon.config.thresholds import fitted as configured
-from mnemon.evals.thresholds.cases import cases
-from mnemon.evals.thresholds.fitting import Measured, fitted, measured
-from mnemon.policies.thresholds import FITTED, RATES, SOURCES, Thresholds
-from mnemon.testing.embedders import HashingEmbedder
+from memolith.config import Settings, load
+from memolith.config.reference import in_force
+from memolith.config.thresholds import fitted as configured
+from memolith.evals.thresholds.cases import cases
+from memolith.evals.thresholds.fitting import Measured, fitted, measured
+from memolith.policies.thresholds import FITTED, RATES, SOURCES, Thresholds
+from memolith.testing.embedders import HashingEmbedder
 
 LOCAL = "all-MiniLM-L6-v2"
 
@@ -89,7 +89,7 @@ def test_what_is_not_set_is_what_the_embedder_needs() -> None:
 def test_what_is_set_stays_as_it_is(tmp_path: Path) -> None:
     file = tmp_path / "own.toml"
     file.write_text("[memory]\nrag_threshold = 0.5\n[memory.facts]\nauto_merge_threshold = 0.99\n")
-    loaded = configured(load(file, {"MNEMON_MERGE_THRESHOLD": "0.85"}), LOCAL)
+    loaded = configured(load(file, {"MEMOLITH_MERGE_THRESHOLD": "0.85"}), LOCAL)
     assert loaded.settings.rag_threshold == 0.5
     assert loaded.settings.merge_threshold == 0.85
     assert loaded.settings.facts.auto_merge_threshold == 0.99

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mnemon.domain.items import Trait
-from mnemon.domain.memories import Origin
-from mnemon.domain.messages import Role
-from mnemon.policies.trust import (
+from memolith.domain.items import Trait
+from memolith.domain.memories import Origin
+from memolith.domain.messages import Role
+from memolith.policies.trust import (
     is_claim,
     is_withheld,
     kind_for,
@@ -16,8 +16,8 @@ from mnemon.policies.trust import (
     origins_in,
     withheld,
 )
-from mnemon.profiles.standard import OUTSIDE_KINDS
-from mnemon.testing.builders import memory
+from memolith.profiles.standard import OUTSIDE_KINDS
+from memolith.testing.builders import memory
 
 SUSPICIOUS = Trait.SUSPICIOUS
 REVIEWED = Trait.SUSPICIOUS | Trait.REVIEWED

@@ -8,7 +8,7 @@ from time import sleep
 
 import pytest
 
-from mnemon.adapters.sql.turns import Turns
+from memolith.adapters.sql.turns import Turns
 
 _PATIENCE_S = 30.0
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.config.urls import is_conninfo, without_password
+from memolith.config.urls import is_conninfo, without_password
 
 PASSWORDS = st.text(min_size=1, max_size=20).map(lambda text: f"\N{KEY}{text}\N{LOCK}")
 
@@ -23,7 +23,7 @@ PASSWORDS = st.text(min_size=1, max_size=20).map(lambda text: f"\N{KEY}{text}\N{
         ("postgresql://host/db?pass%77ord=pw", "postgresql://host/db?pass%77ord=***"),
         ("postgresql://host/db?PASSWORD=p?w=x;#y z", "postgresql://host/db?PASSWORD=***"),
         ("postgresql://host/db?sslpassword=pw", "postgresql://host/db?sslpassword=***"),
-        ("postgresql:///?service=mnemon", "postgresql:///?service=mnemon"),
+        ("postgresql:///?service=memolith", "postgresql:///?service=memolith"),
         ("host=db password=pw dbname=x", "host=db password=*** dbname=x"),
         ("host=db password = 'p\\'w x' dbname=x", "host=db password = *** dbname=x"),
         ("password='never closed dbname=x", "password=***"),
@@ -63,6 +63,6 @@ def test_a_quoted_password_of_a_conninfo_is_not_shown(password: str) -> None:
 
 def test_a_conninfo_is_told_from_a_path() -> None:
     assert is_conninfo("host=db dbname=x")
-    assert is_conninfo("  service = mnemon")
+    assert is_conninfo("  service = memolith")
     assert not is_conninfo("postgresql://host/db?host=x")
     assert not is_conninfo("data/host=x.db")

@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 
 import pytest
 
-import mnemon
-from mnemon.values import dataclass
+import memolith
+from memolith.values import dataclass
 
-SOURCES = Path(mnemon.__file__).parent
+SOURCES = Path(memolith.__file__).parent
 
 
 @dataclass(frozen=True, slots=True)

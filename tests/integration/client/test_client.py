@@ -12,9 +12,9 @@ from itertools import islice
 
 import pytest
 
-from mnemon import AsyncMnemon, Message, Mnemon, OwnerMemory
-from mnemon.client.upkeep import ELSEWHERE
-from mnemon.errors import (
+from memolith import AsyncMemolith, Message, Memolith, OwnerMemory
+from memolith.client.upkeep import ELSEWHERE
+from memolith.errors import (
     Forbidden,
     InvalidConfiguration,
     InvalidInput,
@@ -23,8 +23,8 @@ from mnemon.errors import (
     OwnerErased,
     StoreUnavailable,
 )
-from mnemon.exchange.jsonl import Remembered
-from mnemon.exchange.records import Chronicle, Record
+from memolith.exchange.jsonl import Remembered
+from memolith.exchange.records import Chronicle, Record
 
 NAMES = ["a/b", "..", ".", "%2e%2e", "a?b=c#d", "Å ñ 日本", "x/messages", "recent", " spaced "]
 
@@ -51,7 +51,7 @@ def test_it_gives_the_librarys_own_values(far_alice: OwnerMemory, alice: OwnerMe
     assert far_alice.stats() == alice.stats()
 
 
-def test_it_raises_the_librarys_own_errors(far_alice: OwnerMemory, remote: Mnemon) -> None:
+def test_it_raises_the_librarys_own_errors(far_alice: OwnerMemory, remote: Memolith) -> None:
     unknown = "019f2b6e-58a0-7c3e-9d51-2f6f0c1b7a10"
     with pytest.raises(NotFound) as missing:
         far_alice.get(unknown)
@@ -76,7 +76,7 @@ def test_any_name_of_a_session_is_that_session(far_alice: OwnerMemory, alice: Ow
     assert [each.id for each in alice.sessions() if each.ended_at] == NAMES
 
 
-def test_any_name_of_an_owner_is_that_owner(remote: Mnemon, memory: Mnemon) -> None:
+def test_any_name_of_an_owner_is_that_owner(remote: Memolith, memory: Memolith) -> None:
     names = ["..", "a/b", "aliceville\xa0", "Å ñ 日本"]
     for name in names:
         kept = remote.owner(name).remember("Likes tea", key=name, tags=[name])
@@ -103,7 +103,7 @@ def test_all_messages_of_a_long_conversation_are_given(
     assert far_alice.recent(5_000) == alice.recent(5_000)
 
 
-def test_an_export_can_be_imported_again(far_alice: OwnerMemory, remote: Mnemon) -> None:
+def test_an_export_can_be_imported_again(far_alice: OwnerMemory, remote: Memolith) -> None:
     far_alice.learn("My name is Alice and I live in Oslo", "Nice to meet you!")
     far_alice.remember("Prefers metric units", key="units")
     far_alice.set_base_memory("Lives in Oslo.")
@@ -151,7 +151,7 @@ def test_many_threads_share_one_client(far_alice: OwnerMemory) -> None:
 
 def test_from_an_event_loop_it_does_the_same(url: str, key: str, alice: OwnerMemory) -> None:
     async def run() -> None:
-        async with await AsyncMnemon.connect(url, key=key) as remote:
+        async with await AsyncMemolith.connect(url, key=key) as remote:
             far = remote.owner("alice")
             assert far.owner_id == "alice"
             kept = await far.store_fact("Prefers metric units")
@@ -168,7 +168,7 @@ def test_from_an_event_loop_it_does_the_same(url: str, key: str, alice: OwnerMem
             assert len({each.id for each in stored}) == 20
             with pytest.raises(InvalidInput):
                 await far.remember("")
-            with pytest.raises(LibraryOnly, match="mnemon verify"):
+            with pytest.raises(LibraryOnly, match="memolith verify"):
                 await remote.verify()
         with pytest.raises(StoreUnavailable, match="closed"):
             await far.stats()
@@ -177,7 +177,7 @@ def test_from_an_event_loop_it_does_the_same(url: str, key: str, alice: OwnerMem
 
 
 def test_what_only_the_library_does_is_refused_with_the_way_to_do_it() -> None:
-    remote = Mnemon.connect()
+    remote = Memolith.connect()
     for name, way in ELSEWHERE.items():
         with pytest.raises(LibraryOnly, match=way) as refused:
             getattr(remote, name)("x")
@@ -185,7 +185,7 @@ def test_what_only_the_library_does_is_refused_with_the_way_to_do_it() -> None:
     remote.close()
 
 
-def test_functions_are_not_sent(remote: Mnemon, far_alice: OwnerMemory) -> None:
+def test_functions_are_not_sent(remote: Memolith, far_alice: OwnerMemory) -> None:
     with pytest.raises(InvalidInput, match="advance"):
         far_alice.switch_profile("facts", advance=print)
     with pytest.raises(InvalidInput, match="stopped"):
@@ -194,7 +194,7 @@ def test_functions_are_not_sent(remote: Mnemon, far_alice: OwnerMemory) -> None:
         _ = remote.idempotency
 
 
-def test_upkeep_is_an_admins(remote: Mnemon, memory: Mnemon, url: str) -> None:
+def test_upkeep_is_an_admins(remote: Memolith, memory: Memolith, url: str) -> None:
     kept = memory.remember("Likes tea", owner="alice", expires_in="1m")
     assert remote.profiles() == memory.profiles()
     assert remote.apply_decay(owner="alice") == ()
@@ -204,7 +204,7 @@ def test_upkeep_is_an_admins(remote: Mnemon, memory: Mnemon, url: str) -> None:
     assert (remote.work(), remote.drain(0.1), remote.drain()) == ((), True, True)
     remote.flush()
     plain = memory.create_api_key("alice", owner="alice").secret
-    with Mnemon.connect(url, key=plain) as own:
+    with Memolith.connect(url, key=plain) as own:
         assert own.get(kept.id, owner="alice") == kept
         for ask in (own.owners, own.flush, own.work, own.expire, own.apply_decay):
             with pytest.raises(Forbidden, match="admin"):
@@ -216,16 +216,16 @@ def test_upkeep_is_an_admins(remote: Mnemon, memory: Mnemon, url: str) -> None:
 def test_the_key_comes_from_the_environment_too(
     url: str, key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with Mnemon.connect(url) as nobody, pytest.raises(Forbidden, match="a key is needed"):
+    with Memolith.connect(url) as nobody, pytest.raises(Forbidden, match="a key is needed"):
         nobody.owners()
-    monkeypatch.setenv("MNEMON_API_KEY", key)
-    with Mnemon.connect(f"{url}/") as somebody, Mnemon.open(":memory:"):
+    monkeypatch.setenv("MEMOLITH_API_KEY", key)
+    with Memolith.connect(f"{url}/") as somebody, Memolith.open(":memory:"):
         assert somebody.owners() == []
 
 
 def test_a_key_is_never_told(url: str) -> None:
     secret = "mnk_" + "k" * 40
-    with Mnemon.connect(url, key=secret) as remote:
+    with Memolith.connect(url, key=secret) as remote:
         told = [repr(remote), repr(remote.owner("alice")), repr(vars(remote)["_link"].service)]
         with pytest.raises(Forbidden, match="opens nothing") as refused:
             remote.owners()
@@ -234,7 +234,7 @@ def test_a_key_is_never_told(url: str) -> None:
         remote.owners()
     told += traceback.format_exception(closed.value)
     with pytest.raises(InvalidConfiguration) as wrong:
-        Mnemon.connect(url, key=f"{secret} and more")
+        Memolith.connect(url, key=f"{secret} and more")
     told += traceback.format_exception(wrong.value)
     assert secret not in "".join(told)
     assert url in told[0]
@@ -255,7 +255,7 @@ def test_no_log_names_what_was_asked_for(
 
 def test_a_service_that_is_not_there_is_named() -> None:
     with (
-        Mnemon.connect("http://127.0.0.1:9", key="mnk_secret") as remote,
+        Memolith.connect("http://127.0.0.1:9", key="mnk_secret") as remote,
         pytest.raises(StoreUnavailable, match=r"http://127\.0\.0\.1:9: can't be reached") as failed,
     ):
         remote.owners()
@@ -268,14 +268,14 @@ def test_a_service_that_is_not_there_is_named() -> None:
 )
 def test_what_is_no_address_is_refused(url: str) -> None:
     with pytest.raises(InvalidConfiguration, match="url: must be an address") as wrong:
-        Mnemon.connect(url)
+        Memolith.connect(url)
     assert "pass@" not in str(wrong.value)
 
 
 @pytest.mark.parametrize("timeout_s", [0, -1, float("nan"), float("inf")])
 def test_what_is_no_time_is_refused(timeout_s: float) -> None:
     with pytest.raises(InvalidConfiguration, match="timeout_s"):
-        Mnemon.connect(timeout_s=timeout_s)
+        Memolith.connect(timeout_s=timeout_s)
 
 
 def test_a_stream_can_be_left_before_its_end(far_alice: OwnerMemory) -> None:

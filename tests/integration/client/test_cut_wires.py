@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from mnemon import AsyncMnemon, Message, Mnemon, OwnerMemory
-from mnemon.errors import StoreUnavailable
-from mnemon.exchange.jsonl import Remembered
+from memolith import AsyncMemolith, Message, Memolith, OwnerMemory
+from memolith.errors import StoreUnavailable
+from memolith.exchange.jsonl import Remembered
 
 from .wires import Wire, wired
 
@@ -42,10 +42,10 @@ def _stored(alice: OwnerMemory) -> tuple[object, ...]:
 
 @pytest.mark.parametrize("let_through", [0, 30])
 def test_a_write_whose_answer_is_lost_is_done_once(
-    let_through: int, wire: Wire, key: str, memory: Mnemon
+    let_through: int, wire: Wire, key: str, memory: Memolith
 ) -> None:
     wire.let_through = let_through
-    with Mnemon.connect(wire.url, key=key) as remote:
+    with Memolith.connect(wire.url, key=key) as remote:
         for name, write in WRITES.items():
             wire.breaks, wire.broken = 2, 0
             write(remote.owner(f"{name} over a wire"))
@@ -57,7 +57,7 @@ def test_a_write_whose_answer_is_lost_is_done_once(
 
 def test_so_is_it_from_an_event_loop(wire: Wire, key: str, alice: OwnerMemory) -> None:
     async def run() -> None:
-        async with await AsyncMnemon.connect(wire.url, key=key) as remote:
+        async with await AsyncMemolith.connect(wire.url, key=key) as remote:
             wire.breaks = 2
             await remote.learn("I live in Oslo", "I see.", owner="alice")
             assert wire.broken == 2
@@ -68,18 +68,18 @@ def test_so_is_it_from_an_event_loop(wire: Wire, key: str, alice: OwnerMemory) -
 
 def test_a_read_is_tried_again(wire: Wire, key: str, alice: OwnerMemory) -> None:
     kept = alice.remember("Prefers metric units")
-    with Mnemon.connect(wire.url, key=key) as remote:
+    with Memolith.connect(wire.url, key=key) as remote:
         wire.breaks = 2
         assert remote.get(kept.id, owner="alice") == kept
         assert [each.id for each in remote.recall("metric", owner="alice").memories] == [kept.id]
 
 
 def test_what_can_not_be_done_twice_is_not_tried_again(
-    wire: Wire, key: str, memory: Mnemon
+    wire: Wire, key: str, memory: Memolith
 ) -> None:
     memory.remember("Prefers metric units", owner="alice")
     memory.erase("alice")
-    with Mnemon.connect(wire.url, key=key) as remote:
+    with Memolith.connect(wire.url, key=key) as remote:
         wire.breaks = 1
         with pytest.raises(StoreUnavailable, match="broke off"):
             remote.readmit("alice")
@@ -87,7 +87,7 @@ def test_what_can_not_be_done_twice_is_not_tried_again(
 
 
 def test_a_wire_that_is_cut_each_time_is_told_of(wire: Wire, key: str, alice: OwnerMemory) -> None:
-    with Mnemon.connect(wire.url, key=key) as remote:
+    with Memolith.connect(wire.url, key=key) as remote:
         wire.breaks = 1_000
         with pytest.raises(StoreUnavailable, match=wire.url) as failed:
             remote.remember("Prefers metric units", owner="alice")
@@ -100,7 +100,7 @@ def test_an_export_that_breaks_off_is_no_whole_one(
     wire: Wire, key: str, alice: OwnerMemory
 ) -> None:
     alice.log([Message("Bob", f"Hello for the {n}th time " + "…" * 200) for n in range(300)])
-    with Mnemon.connect(wire.url, key=key) as remote:
+    with Memolith.connect(wire.url, key=key) as remote:
         wire.breaks, wire.let_through = 1, 20_000
         with pytest.raises(StoreUnavailable, match="broke off"):
             list(remote.export(owner="alice"))

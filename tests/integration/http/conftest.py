@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from mnemon import Mnemon
-from mnemon.entrypoints.http.app import Serving, create_app
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith
+from memolith.entrypoints.http.app import Serving, create_app
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 Caller = Callable[..., TestClient]
 
@@ -19,15 +19,17 @@ Caller = Callable[..., TestClient]
 @pytest.fixture(params=["sqlite", pytest.param("inmemory", marks=pytest.mark.soak)])
 def memory(
     request: pytest.FixtureRequest, tmp_path: Path, clock: SettableClock
-) -> Iterator[Mnemon]:
+) -> Iterator[Memolith]:
     """An engine over a file; in memory among the long tests: the routes know no store."""
     url = tmp_path / "memory.db" if request.param == "sqlite" else ":memory:"
-    with Mnemon.open(url, embedder=HashingEmbedder(), clock=clock, tokens=WordCounter()) as opened:
+    with Memolith.open(
+        url, embedder=HashingEmbedder(), clock=clock, tokens=WordCounter()
+    ) as opened:
         yield opened
 
 
 @pytest.fixture
-def client(memory: Mnemon, clock: SettableClock) -> Iterator[TestClient]:
+def client(memory: Memolith, clock: SettableClock) -> Iterator[TestClient]:
     """Give one that shows no key."""
     app = create_app(memory, Serving(), clock)
     with TestClient(app, base_url="http://localhost") as opened:
@@ -35,7 +37,7 @@ def client(memory: Mnemon, clock: SettableClock) -> Iterator[TestClient]:
 
 
 @pytest.fixture
-def calling(memory: Mnemon, client: TestClient) -> Caller:
+def calling(memory: Memolith, client: TestClient) -> Caller:
     """Return a way to call with a key of a role, for an owner."""
 
     def caller(owner: str | None = None, role: str = "owner") -> TestClient:

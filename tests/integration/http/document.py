@@ -8,13 +8,13 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from mnemon import Mnemon
-from mnemon.entrypoints.http.app import Serving, create_app
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith
+from memolith.entrypoints.http.app import Serving, create_app
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 
 @cache
 def document() -> dict[str, Any]:
     """Return it; not to be changed."""
-    with Mnemon.open(":memory:", embedder=HashingEmbedder(), tokens=WordCounter()) as engine:
+    with Memolith.open(":memory:", embedder=HashingEmbedder(), tokens=WordCounter()) as engine:
         return create_app(engine, Serving()).openapi()

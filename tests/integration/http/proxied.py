@@ -11,12 +11,12 @@ from typing import Any
 import openai
 from fastapi import FastAPI
 
-from mnemon import Mnemon, OwnerMemory
-from mnemon.entrypoints.http.app import Serving, create_app
-from mnemon.entrypoints.http.proxying.asking import Ask
-from mnemon.entrypoints.http.proxying.relaying import Proxy, Proxying
-from mnemon.entrypoints.http.proxying.upstreams import Answer, Upstream
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith, OwnerMemory
+from memolith.entrypoints.http.app import Serving, create_app
+from memolith.entrypoints.http.proxying.asking import Ask
+from memolith.entrypoints.http.proxying.relaying import Proxy, Proxying
+from memolith.entrypoints.http.proxying.upstreams import Answer, Upstream
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 from .running import running
 
@@ -48,7 +48,7 @@ class Proxied:
 
     url: str
     app: FastAPI
-    engine: Mnemon
+    engine: Memolith
     clients: list[openai.OpenAI] = field(default_factory=list)
 
     def client(self, key: str = "any", **headers: str) -> openai.OpenAI:
@@ -95,11 +95,11 @@ def proxied(
     upstream: Upstream,
     how: Proxying | None = None,
     *,
-    engine: Mnemon | None = None,
+    engine: Memolith | None = None,
     open_for: str | None = "alice",
 ) -> Iterator[Proxied]:
     """Run a service in front of an upstream; a test has time enough unless it says otherwise."""
-    made = engine or Mnemon.open(":memory:", embedder=HashingEmbedder(), tokens=WordCounter())
+    made = engine or Memolith.open(":memory:", embedder=HashingEmbedder(), tokens=WordCounter())
     serving = Serving(
         open_for=open_for, upstream=upstream, proxying=how or Proxying(memory_timeout_s=20)
     )

@@ -1,4 +1,4 @@
-"""`mnemon serve` as a process, and a way to ask it."""
+"""`memolith serve` as a process, and a way to ask it."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from pathlib import Path
 
 import httpx
 
-PROGRAM = Path(sys.executable).with_name("mnemon")
+PROGRAM = Path(sys.executable).with_name("memolith")
 _RUNNING = re.compile(r"running on http://[\d.]+:(\d+)")
 _WAIT_S = 30
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
     """Return an environment in which nothing is configured but this."""
-    own = {name: text for name, text in os.environ.items() if not name.startswith("MNEMON_")}
+    own = {name: text for name, text in os.environ.items() if not name.startswith("MEMOLITH_")}
     folders = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "HOME", "USERPROFILE", "LOCALAPPDATA")
     return {
         **own,
         **{name: str(folder / "home") for name in folders},
-        "MNEMON_STORE": str(folder / "memory.db"),
-        "MNEMON_ENABLE_ENCRYPTION": "false",
+        "MEMOLITH_STORE": str(folder / "memory.db"),
+        "MEMOLITH_ENABLE_ENCRYPTION": "false",
         **more,
     }
 

@@ -18,11 +18,11 @@ import anyio.to_thread
 import httpx
 import pytest
 
-from mnemon import Mnemon
-from mnemon.entrypoints.http.app import Serving, create_app
-from mnemon.entrypoints.http.proxying.asking import Ask
-from mnemon.entrypoints.http.proxying.upstreams import Answer
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith
+from memolith.entrypoints.http.app import Serving, create_app
+from memolith.entrypoints.http.proxying.asking import Ask
+from memolith.entrypoints.http.proxying.upstreams import Answer
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 from .running import running
 
@@ -77,7 +77,7 @@ def nginx(folder: Path, port: int, server: str) -> list[str]:
     site = re.sub(r"^ *listen \[::\].*\n", "", site, flags=re.MULTILINE)
     site = site.replace("listen 443 ssl", f"listen 127.0.0.1:{port} ssl")
     site = site.replace("listen 80", f"listen 127.0.0.1:{free_port()}")
-    site = site.replace("/etc/ssl/mnemon", str(folder)).replace("127.0.0.1:8377", server)
+    site = site.replace("/etc/ssl/memolith", str(folder)).replace("127.0.0.1:8377", server)
     places = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     temporary = "\n".join(f"{each}_temp_path {folder}/{each};" for each in places)
     (folder / "nginx.conf").write_text(
@@ -126,7 +126,9 @@ def behind(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Behind]:
         pytest.skip(f"{request.param.__name__} is not installed")
     certificate(tmp_path)
     slow, port = Slow(), free_port()
-    with Mnemon.open(tmp_path / "m.db", embedder=HashingEmbedder(), tokens=WordCounter()) as engine:
+    with Memolith.open(
+        tmp_path / "m.db", embedder=HashingEmbedder(), tokens=WordCounter()
+    ) as engine:
         key = engine.create_api_key("client", owner="alice").secret
         app = create_app(engine, Serving(hosts=frozenset({NAME}), upstream=slow))
         # As `trusted_proxies = "127.0.0.1"` has it.
@@ -178,7 +180,7 @@ def test_the_service_answers_by_its_name_over_tls(behind: Behind) -> None:
     statuses = [
         client.get(
             "/v1/memories",
-            headers={"Authorization": "Bearer mnemon_no", "X-Forwarded-For": f"10.0.0.{number}"},
+            headers={"Authorization": "Bearer memolith_no", "X-Forwarded-For": f"10.0.0.{number}"},
         ).status_code
         for number in range(22)
     ]

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mnemon import Mnemon
-from mnemon.entrypoints.http.app import Serving, create_app
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith
+from memolith.entrypoints.http.app import Serving, create_app
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 from .browsing import Page, Report, Route, browser, serving, show
 from .proxied import Echo
@@ -114,7 +114,7 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Attacked:
 def _attacked(program: str, folder: Path) -> Attacked:
     with ExitStack() as open_:
         engine = open_.enter_context(
-            Mnemon.open(":memory:", embedder=HashingEmbedder(), tokens=WordCounter())
+            Memolith.open(":memory:", embedder=HashingEmbedder(), tokens=WordCounter())
         )
         told = engine.remember(TOLD, owner="alice", key="cellar")
         engine.remember(TOLD, owner="bob")

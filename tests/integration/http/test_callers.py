@@ -12,10 +12,10 @@ import httpx
 import pytest
 from fastapi.testclient import TestClient
 
-from mnemon import Mnemon
-from mnemon.config import load
-from mnemon.entrypoints.cli.commands.serve import run
-from mnemon.entrypoints.http.app import Serving, create_app
+from memolith import Memolith
+from memolith.config import load
+from memolith.entrypoints.cli.commands.serve import run
+from memolith.entrypoints.http.app import Serving, create_app
 
 from .conftest import Caller
 from .serving import PROGRAM, environment, served
@@ -23,12 +23,12 @@ from .serving import PROGRAM, environment, served
 
 def test_no_key_and_a_wrong_one_open_nothing(client: TestClient) -> None:
     assert client.get("/v1/memories").status_code == 401
-    wrong = client.get("/v1/memories", headers={"Authorization": "Bearer mnemon_wrong"})
+    wrong = client.get("/v1/memories", headers={"Authorization": "Bearer memolith_wrong"})
     assert wrong.status_code == 401
     assert "Bearer" in wrong.headers["WWW-Authenticate"]
 
 
-def test_a_revoked_key_opens_nothing_at_once(memory: Mnemon, calling: Caller) -> None:
+def test_a_revoked_key_opens_nothing_at_once(memory: Memolith, calling: Caller) -> None:
     alice = calling("alice")
     assert alice.get("/v1/memories").status_code == 200
     memory.revoke_api_key(memory.api_keys()[0].name)
@@ -37,7 +37,7 @@ def test_a_revoked_key_opens_nothing_at_once(memory: Mnemon, calling: Caller) ->
 
 def test_who_tries_many_keys_has_to_wait(client: TestClient, as_alice: TestClient) -> None:
     for _ in range(20):
-        client.get("/v1/memories", headers={"Authorization": "Bearer mnemon_guess"})
+        client.get("/v1/memories", headers={"Authorization": "Bearer memolith_guess"})
     refused = as_alice.get("/v1/memories")
     assert (refused.status_code, refused.headers["Retry-After"]) == (429, "60")
 
@@ -68,7 +68,7 @@ def test_what_is_anothers_is_not_found(as_alice: TestClient, calling: Caller) ->
         assert bob.request(method, path).status_code == 404, path
 
 
-def test_without_keys_this_machine_may_call_for_one_owner(memory: Mnemon) -> None:
+def test_without_keys_this_machine_may_call_for_one_owner(memory: Memolith) -> None:
     app = create_app(memory, Serving(open_for="alice"))
     with TestClient(app, base_url="http://localhost") as anybody:
         made = anybody.post("/v1/memories", json={"content": "Likes tea"})
@@ -104,7 +104,7 @@ def test_a_write_must_be_json(as_alice: TestClient) -> None:
         assert refused.status_code == 415, kind
 
 
-def test_a_body_that_is_too_long_is_refused_however_it_comes(memory: Mnemon) -> None:
+def test_a_body_that_is_too_long_is_refused_however_it_comes(memory: Memolith) -> None:
     app = create_app(memory, Serving(open_for="alice", body_bytes=100))
     with TestClient(app, base_url="http://localhost") as anybody:
         headers = {"Content-Type": "application/json"}
@@ -114,7 +114,7 @@ def test_a_body_that_is_too_long_is_refused_however_it_comes(memory: Mnemon) -> 
     assert (whole.status_code, pieces.status_code) == (413, 413)
 
 
-def test_each_key_has_so_many_requests_a_minute(memory: Mnemon) -> None:
+def test_each_key_has_so_many_requests_a_minute(memory: Memolith) -> None:
     app = create_app(memory, Serving(open_for="alice", requests_a_minute=12))
     with TestClient(app, base_url="http://localhost") as anybody:
         statuses = [anybody.get("/v1/memories").status_code for _ in range(3)]
@@ -130,13 +130,13 @@ def test_serving_takes_no_secret_as_an_argument() -> None:
 @pytest.mark.soak
 def test_nobody_is_believed_who_says_that_somebody_else_calls(tmp_path: Path) -> None:
     env = environment(tmp_path)
-    with Mnemon.open(config=load(None, env), worker=False) as engine:
+    with Memolith.open(config=load(None, env), worker=False) as engine:
         engine.create_api_key("first", role="admin")
     with served(env) as client:
         statuses = [
             client.get(
                 "/v1/memories",
-                headers={"Authorization": "Bearer mnemon_no", "X-Forwarded-For": f"10.0.0.{one}"},
+                headers={"Authorization": "Bearer memolith_no", "X-Forwarded-For": f"10.0.0.{one}"},
             ).status_code
             for one in range(22)
         ]
@@ -153,7 +153,7 @@ def test_a_body_is_not_read_before_the_key(client: TestClient, path: str) -> Non
 
     async def refused() -> int:
         kind = "application/x-ndjson" if path == "/v1/import" else "application/json"
-        headers = {"Content-Type": kind, "Authorization": "Bearer mnemon_wrong"}
+        headers = {"Content-Type": kind, "Authorization": "Bearer memolith_wrong"}
         transport = httpx.ASGITransport(client.app)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as asking:
             answer = await asking.post(path, content=body(), headers=headers)

@@ -13,9 +13,9 @@ import httpx
 import pytest
 
 from integration.http.test_device import Assistant, wait_until_learned
-from mnemon import Mnemon
-from mnemon.config import load
-from mnemon.testing.model_server import ModelServer
+from memolith import Memolith
+from memolith.config import load
+from memolith.testing.model_server import ModelServer
 
 from .serving import environment, served
 
@@ -57,10 +57,10 @@ def env(tmp_path: Path) -> Iterator[Mapping[str, str]]:
     with ModelServer(Assistant()) as model:
         yield environment(
             tmp_path,
-            MNEMON_PROFILE="tiers",
-            MNEMON_CHAT__PROVIDER="openai",
-            MNEMON_CHAT__MODEL="scripted",
-            MNEMON_CHAT__BASE_URL=model.openai_url,
+            MEMOLITH_PROFILE="tiers",
+            MEMOLITH_CHAT__PROVIDER="openai",
+            MEMOLITH_CHAT__MODEL="scripted",
+            MEMOLITH_CHAT__BASE_URL=model.openai_url,
             OPENAI_API_KEY="sk-of-the-tests",
         )
 
@@ -76,8 +76,8 @@ def test_a_name_told_by_curl_outlasts_the_server(env: Mapping[str, str]) -> None
 
 
 def test_decay_is_applied_by_curl(env: Mapping[str, str], tmp_path: Path) -> None:
-    with Mnemon.open(
-        tmp_path / "memory.db", config=load(None, {"MNEMON_ENABLE_ENCRYPTION": "false"}, {})
+    with Memolith.open(
+        tmp_path / "memory.db", config=load(None, {"MEMOLITH_ENABLE_ENCRYPTION": "false"}, {})
     ) as memory:
         key = memory.create_api_key("operator", role="admin").secret
     with served(env) as service:

@@ -11,13 +11,13 @@ import pytest
 from fastapi.testclient import TestClient
 
 from integration.learning import client
-from mnemon import Mnemon
-from mnemon.adapters.transcription.openai import OpenAITranscriber
-from mnemon.config import load
-from mnemon.entrypoints.http.app import Serving, create_app
-from mnemon.entrypoints.http.device import Devices
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
-from mnemon.testing.model_server import Asked, ModelServer
+from memolith import Memolith
+from memolith.adapters.transcription.openai import OpenAITranscriber
+from memolith.config import load
+from memolith.entrypoints.http.app import Serving, create_app
+from memolith.entrypoints.http.device import Devices
+from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.model_server import Asked, ModelServer
 
 from .serving import environment, served
 
@@ -59,13 +59,13 @@ def model(assistant: Assistant) -> Iterator[ModelServer]:
 
 
 @pytest.fixture
-def engine(tmp_path: Path, model: ModelServer) -> Iterator[Mnemon]:
-    with Mnemon.open(
+def engine(tmp_path: Path, model: ModelServer) -> Iterator[Memolith]:
+    with Memolith.open(
         tmp_path / "memory.db",
         profile="tiers",
         embedder=HashingEmbedder(),
         tokens=WordCounter(),
-        config=load(None, {"MNEMON_ENABLE_ENCRYPTION": "false"}, {}),
+        config=load(None, {"MEMOLITH_ENABLE_ENCRYPTION": "false"}, {}),
         chat=client(model.openai_url),
         worker=False,
     ) as opened:
@@ -73,7 +73,7 @@ def engine(tmp_path: Path, model: ModelServer) -> Iterator[Mnemon]:
 
 
 @pytest.fixture
-def device(engine: Mnemon) -> Iterator[TestClient]:
+def device(engine: Memolith) -> Iterator[TestClient]:
     with TestClient(
         create_app(engine, Serving(open_for="alex")), base_url="http://localhost"
     ) as opened:
@@ -86,7 +86,7 @@ def test_it_is_told_what_to_say_and_do(device: TestClient) -> None:
 
 
 def test_what_was_not_meant_for_it_is_logged_and_not_learned_from(
-    device: TestClient, engine: Mnemon
+    device: TestClient, engine: Memolith
 ) -> None:
     said = device.post("/chat/text", json={"text": "My sister Ann orders a pizza"})
     assert said.json() == {"text": "", "action": "IGNORE"}
@@ -111,7 +111,7 @@ def test_the_model_is_told_what_the_sensors_say(device: TestClient, assistant: A
 
 
 def test_a_failing_model_is_told_and_what_was_said_is_kept(
-    device: TestClient, engine: Mnemon, model: ModelServer
+    device: TestClient, engine: Memolith, model: ModelServer
 ) -> None:
     model.close()
     failed = device.post("/chat/text", json={"text": "My name is Alex"})
@@ -125,7 +125,7 @@ def test_recordings_are_refused_where_nothing_writes_them_down(device: TestClien
     assert "[memory.device]" in refused.json()["detail"]
 
 
-def test_what_is_said_in_a_recording_is_answered(engine: Mnemon, model: ModelServer) -> None:
+def test_what_is_said_in_a_recording_is_answered(engine: Memolith, model: ModelServer) -> None:
     transcriber = OpenAITranscriber(
         "whisper-1", api_key="", base_url=model.openai_url, timeout_s=10
     )
@@ -148,10 +148,10 @@ def test_what_is_said_in_a_recording_is_answered(engine: Mnemon, model: ModelSer
 def test_a_name_is_remembered_by_the_next_process(tmp_path: Path, model: ModelServer) -> None:
     env = environment(
         tmp_path,
-        MNEMON_PROFILE="tiers",
-        MNEMON_CHAT__PROVIDER="openai",
-        MNEMON_CHAT__MODEL="scripted",
-        MNEMON_CHAT__BASE_URL=model.openai_url,
+        MEMOLITH_PROFILE="tiers",
+        MEMOLITH_CHAT__PROVIDER="openai",
+        MEMOLITH_CHAT__MODEL="scripted",
+        MEMOLITH_CHAT__BASE_URL=model.openai_url,
         OPENAI_API_KEY="sk-of-the-tests",
     )
     with served(env, "--owner", "alex") as first:

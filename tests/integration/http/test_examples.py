@@ -11,9 +11,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from integration.http.document import document
-from mnemon import Mnemon, OwnerMemory
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith, OwnerMemory
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 from .conftest import Caller
 
@@ -45,9 +45,9 @@ def examples(taken: dict[str, Any]) -> list[Any]:
 
 
 @pytest.fixture
-def memory(tmp_path: Path, clock: SettableClock) -> Iterator[Mnemon]:
+def memory(tmp_path: Path, clock: SettableClock) -> Iterator[Memolith]:
     path, embedder = tmp_path / "memory.db", HashingEmbedder()
-    with Mnemon.open(path, embedder=embedder, clock=clock, tokens=WordCounter()) as opened:
+    with Memolith.open(path, embedder=embedder, clock=clock, tokens=WordCounter()) as opened:
         yield opened
 
 

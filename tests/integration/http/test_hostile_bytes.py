@@ -11,11 +11,11 @@ import httpx
 import pytest
 from fastapi.testclient import TestClient
 
-from mnemon import Mnemon
-from mnemon.entrypoints.http import guarding, heads
-from mnemon.entrypoints.http.app import Serving, create_app
-from mnemon.entrypoints.http.heads import HEAD_BYTES, BoundedProtocol
-from mnemon.entrypoints.http.serving import protocol
+from memolith import Memolith
+from memolith.entrypoints.http import guarding, heads
+from memolith.entrypoints.http.app import Serving, create_app
+from memolith.entrypoints.http.heads import HEAD_BYTES, BoundedProtocol
+from memolith.entrypoints.http.serving import protocol
 
 from .running import running
 
@@ -25,7 +25,7 @@ _POST = b"POST /v1/memories HTTP/1.1\r\nHost: localhost\r\nContent-Type: applica
 
 
 @pytest.fixture
-def address(memory: Mnemon) -> Iterator[str]:
+def address(memory: Memolith) -> Iterator[str]:
     app = create_app(memory, Serving(open_for="alice", at_once=AT_ONCE))
     with running(app, http=BoundedProtocol) as url:
         yield url

@@ -7,14 +7,14 @@ import logging
 import pytest
 from fastapi.testclient import TestClient
 
-from mnemon import Mnemon
-from mnemon.config.sections import Serve
-from mnemon.entrypoints.http.app import Serving, create_app
-from mnemon.entrypoints.http.callers import Doorkeeper
-from mnemon.entrypoints.http.problems import Problem
-from mnemon.entrypoints.http.serving import is_local, serving
-from mnemon.errors import InvalidConfiguration
-from mnemon.services.api_keys import PREFIX, _digest
+from memolith import Memolith
+from memolith.config.sections import Serve
+from memolith.entrypoints.http.app import Serving, create_app
+from memolith.entrypoints.http.callers import Doorkeeper
+from memolith.entrypoints.http.problems import Problem
+from memolith.entrypoints.http.serving import is_local, serving
+from memolith.errors import InvalidConfiguration
+from memolith.services.api_keys import PREFIX, _digest
 
 from .conftest import Caller
 
@@ -28,7 +28,7 @@ class Times:
         return self.now_s
 
 
-def test_of_an_hour_of_guessing_twenty_keys_a_minute_are_looked_at(memory: Mnemon) -> None:
+def test_of_an_hour_of_guessing_twenty_keys_a_minute_are_looked_at(memory: Memolith) -> None:
     times, looked_at = Times(), 0
     keeper = Doorkeeper(memory, None, 20, times)
     for second in range(3_600):
@@ -40,13 +40,15 @@ def test_of_an_hour_of_guessing_twenty_keys_a_minute_are_looked_at(memory: Mnemo
     assert 19 * 60 < looked_at <= 20 * 60  # of 36,000
 
 
-def test_who_guesses_holds_up_nobody_at_another_address_and_may_come_again(memory: Mnemon) -> None:
+def test_who_guesses_holds_up_nobody_at_another_address_and_may_come_again(
+    memory: Memolith,
+) -> None:
     times = Times()
     keeper = Doorkeeper(memory, None, 3, times)
     right = memory.create_api_key("right", role="admin").secret
     for _ in range(3):
         with pytest.raises(Problem):
-            keeper.caller("mnemon_wrong", "10.0.0.1")
+            keeper.caller("memolith_wrong", "10.0.0.1")
     with pytest.raises(Problem) as refused:
         keeper.caller(right, "10.0.0.1")
     assert (refused.value.status, refused.value.headers["Retry-After"]) == (429, "60")
@@ -55,7 +57,7 @@ def test_who_guesses_holds_up_nobody_at_another_address_and_may_come_again(memor
     assert keeper.caller(right, "10.0.0.1").name == "right"
 
 
-def test_a_key_is_looked_up_by_a_digest_that_a_near_guess_does_not_share(memory: Mnemon) -> None:
+def test_a_key_is_looked_up_by_a_digest_that_a_near_guess_does_not_share(memory: Memolith) -> None:
     # Keys are never compared. Whoever learns by the time of an answer how much of a digest is right
     # knows nothing of the key, and can't make one whose digest is nearer.
     right = memory.create_api_key("phone", owner="alice").secret
@@ -67,7 +69,7 @@ def test_a_key_is_looked_up_by_a_digest_that_a_near_guess_does_not_share(memory:
     assert sum(same) < 8  # as of any two digests: one byte in 256
 
 
-def test_the_first_key_closes_a_server_that_was_open(memory: Mnemon) -> None:
+def test_the_first_key_closes_a_server_that_was_open(memory: Memolith) -> None:
     app = create_app(memory, Serving(open_for="alice"))
     with TestClient(app, base_url="http://localhost") as anybody:
         assert anybody.get("/v1/memories").status_code == 200
@@ -78,15 +80,15 @@ def test_the_first_key_closes_a_server_that_was_open(memory: Mnemon) -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "[::]", "192.168.1.5", "memory.example", ""])  # noqa: S104 - what is refused
-def test_no_address_but_this_machines_is_served_without_a_key(memory: Mnemon, host: str) -> None:
-    with pytest.raises(InvalidConfiguration, match=r"serve\.host.*mnemon api-key create"):
+def test_no_address_but_this_machines_is_served_without_a_key(memory: Memolith, host: str) -> None:
+    with pytest.raises(InvalidConfiguration, match=r"serve\.host.*memolith api-key create"):
         serving(Serve(host=host), memory, "alice")
     memory.create_api_key("first", role="admin")
     assert serving(Serve(host=host), memory, "alice").open_for is None
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "[::1]", "localhost"])
-def test_this_machines_addresses_are_served_without_one(memory: Mnemon, host: str) -> None:
+def test_this_machines_addresses_are_served_without_one(memory: Memolith, host: str) -> None:
     assert is_local(host)
     assert serving(Serve(host=host), memory, "alice").open_for == "alice"
     with pytest.raises(InvalidConfiguration, match=r"serve\.owner"):
@@ -102,9 +104,9 @@ def test_this_machines_addresses_are_served_without_one(memory: Mnemon, host: st
     ],
 )
 def test_nothing_is_served_behind_a_reverse_proxy_without_a_key(
-    memory: Mnemon, behind: Serve, setting: str
+    memory: Memolith, behind: Serve, setting: str
 ) -> None:
-    with pytest.raises(InvalidConfiguration, match=f"{setting}.*mnemon api-key create"):
+    with pytest.raises(InvalidConfiguration, match=f"{setting}.*memolith api-key create"):
         serving(behind, memory, "alice")
     assert serving(Serve(hosts="localhost,127.0.0.1"), memory, "alice").open_for == "alice"
     memory.create_api_key("first", role="admin")
@@ -128,7 +130,7 @@ def test_no_page_may_call_where_none_is_configured(as_alice: TestClient) -> None
     assert not [each for each in plain.headers if each.startswith("access-control")]
 
 
-def test_a_page_that_is_configured_may_call_and_no_other(memory: Mnemon) -> None:
+def test_a_page_that_is_configured_may_call_and_no_other(memory: Memolith) -> None:
     app = create_app(memory, Serving(origins=frozenset({PAGE})))
     key = memory.create_api_key("page", owner="alice").secret
     with TestClient(app, base_url="http://localhost") as client:
@@ -152,7 +154,7 @@ def test_a_page_that_is_configured_may_call_and_no_other(memory: Mnemon) -> None
         assert "Access-Control-Allow-Origin" not in other.headers
 
 
-def test_each_process_counts_requests_for_itself(memory: Mnemon) -> None:
+def test_each_process_counts_requests_for_itself(memory: Memolith) -> None:
     apps = [create_app(memory, Serving(open_for="alice", requests_a_minute=6)) for _ in range(2)]
     for app in apps:
         with TestClient(app, base_url="http://localhost") as client:

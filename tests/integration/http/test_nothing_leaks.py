@@ -17,11 +17,11 @@ import pytest
 from fastapi.testclient import TestClient
 
 from integration.http.document import document
-from mnemon import Mnemon
-from mnemon.entrypoints.http.app import Serving, create_app
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
-from mnemon.testing.trespass import PATTERNS, Things, furnish
+from memolith import Memolith
+from memolith.entrypoints.http.app import Serving, create_app
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.trespass import PATTERNS, Things, furnish
 
 WORD = "zufibolema"
 
@@ -41,7 +41,7 @@ ROUTES = [
 class World(NamedTuple):
     """A service of a store in which Alice has some of everything."""
 
-    memory: Mnemon
+    memory: Memolith
     alice: Things
     anybody: TestClient
 
@@ -57,7 +57,7 @@ class World(NamedTuple):
 def _made(path: Path) -> Iterator[World]:
     clock = SettableClock(datetime(2026, 3, 1, 12, 0, tzinfo=UTC))
     embedder = HashingEmbedder()
-    with Mnemon.open(path, embedder=embedder, clock=clock, tokens=WordCounter()) as memory:
+    with Memolith.open(path, embedder=embedder, clock=clock, tokens=WordCounter()) as memory:
         alice = furnish(memory.owner("alice"), WORD)
         with TestClient(
             create_app(memory, Serving(), clock), base_url="http://localhost"

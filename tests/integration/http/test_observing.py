@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from mnemon import Mnemon
-from mnemon.adapters.tracing.spans import Spans, configured
-from mnemon.entrypoints.http.app import Serving, create_app
-from mnemon.steps import step
+from memolith import Memolith
+from memolith.adapters.tracing.spans import Spans, configured
+from memolith.entrypoints.http.app import Serving, create_app
+from memolith.steps import step
 
 from .conftest import Caller
 
 export = pytest.importorskip(
-    "opentelemetry.sdk.trace.export", reason="the extra mnemon[otel] is not installed"
+    "opentelemetry.sdk.trace.export", reason="the extra memolith[otel] is not installed"
 )
 WORD = "zyxwvut"
 
@@ -31,7 +31,7 @@ def exporter() -> Any:
 
 
 @pytest.fixture
-def traced(memory: Mnemon, exporter: Any) -> Iterator[TestClient]:
+def traced(memory: Memolith, exporter: Any) -> Iterator[TestClient]:
     from opentelemetry.sdk.trace import TracerProvider
 
     provider = TracerProvider()
@@ -61,7 +61,7 @@ def test_a_recall_is_a_trace_of_its_steps(traced: TestClient, exporter: Any) -> 
         "http.request.method": "POST",
         "http.route": "/v1/recall",
         "http.response.status_code": 200,
-        "mnemon.request_id": sent.headers["X-Request-Id"],
+        "memolith.request_id": sent.headers["X-Request-Id"],
     }
 
 
@@ -79,7 +79,7 @@ def test_nothing_that_was_said_is_in_a_trace(traced: TestClient, exporter: Any) 
 
 
 def test_a_failure_is_told_without_what_it_says(
-    traced: TestClient, exporter: Any, memory: Mnemon
+    traced: TestClient, exporter: Any, memory: Memolith
 ) -> None:
     memory.close()
     assert traced.post("/v1/recall", json={"query": WORD}).status_code == 503
@@ -119,7 +119,7 @@ class _Receiver(BaseHTTPRequestHandler):
 
 
 def test_they_are_sent_as_the_standard_variables_say(
-    memory: Mnemon, monkeypatch: pytest.MonkeyPatch
+    memory: Memolith, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Receiver)
@@ -138,14 +138,14 @@ def test_they_are_sent_as_the_standard_variables_say(
     assert {path for path, _ in taken} == {"/v1/traces"}
     sent = b"".join(body for _, body in taken)
     assert b"POST /v1/recall" in sent
-    assert b"mnemon" in sent
+    assert b"memolith" in sent
     assert WORD.encode() not in sent
 
 
 def figures(client: TestClient) -> dict[str, float]:
     text = client.get("/metrics").text
     assert WORD not in text
-    lines = [each.rpartition(" ") for each in text.splitlines() if each.startswith("mnemon")]
+    lines = [each.rpartition(" ") for each in text.splitlines() if each.startswith("memolith")]
     return {name: float(number) for name, _, number in lines}
 
 
@@ -157,14 +157,14 @@ def test_what_is_done_is_counted(calling: Caller) -> None:
     admin.post("/v1/recall", json={"query": WORD}, headers=headers)
     admin.get(f"/{WORD}", headers=headers)
     found = figures(admin)
-    assert found["mnemon_memories_stored_total"] == 3
-    assert found['mnemon_step_seconds_count{step="recall"}'] == 1
+    assert found["memolith_memories_stored_total"] == 3
+    assert found['memolith_step_seconds_count{step="recall"}'] == 1
     route = 'method="POST",route="/v1/memories",status="201"'
-    assert found[f"mnemon_request_seconds_count{{{route}}}"] == 3
-    assert found['mnemon_request_seconds_count{method="GET",route="-",status="404"}'] == 1
-    assert found["mnemon_requests_under_way"] == 1
-    assert found["mnemon_owners_waiting"] == 0
-    assert found["mnemon_replies_waiting"] == 0
+    assert found[f"memolith_request_seconds_count{{{route}}}"] == 3
+    assert found['memolith_request_seconds_count{method="GET",route="-",status="404"}'] == 1
+    assert found["memolith_requests_under_way"] == 1
+    assert found["memolith_owners_waiting"] == 0
+    assert found["memolith_replies_waiting"] == 0
     assert not any("_created" in name for name in found)
 
 

@@ -7,10 +7,10 @@ from datetime import timedelta
 import pytest
 from fastapi.testclient import TestClient
 
-from mnemon import Mnemon
-from mnemon.adapters.sql.idempotency import DONE_WITHIN
-from mnemon.entrypoints.http.once import Begun
-from mnemon.testing.clock import SettableClock
+from memolith import Memolith
+from memolith.adapters.sql.idempotency import DONE_WITHIN
+from memolith.entrypoints.http.once import Begun
+from memolith.testing.clock import SettableClock
 
 from .conftest import Caller
 
@@ -92,7 +92,7 @@ def test_what_is_forgotten_or_purged_is_told_to_nobody_again(as_alice: TestClien
 
 
 def test_no_reply_outlasts_what_a_retention_removes(
-    as_alice: TestClient, memory: Mnemon, clock: SettableClock
+    as_alice: TestClient, memory: Memolith, clock: SettableClock
 ) -> None:
     old = as_alice.post("/v1/memories", json={"content": "Likes tea"}).json()["id"]
     as_alice.post("/v1/forget", json={"id": old})

@@ -16,13 +16,13 @@ from schemathesis.specs.openapi.schemas import OpenApiSchema
 
 from integration.http.document import document
 from integration.learning import client
-from mnemon import Mnemon
-from mnemon.adapters.transcription.openai import OpenAITranscriber
-from mnemon.entrypoints.http.app import Serving, create_app
-from mnemon.entrypoints.http.device import Devices
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
-from mnemon.testing.model_server import Asked, ModelServer
+from memolith import Memolith
+from memolith.adapters.transcription.openai import OpenAITranscriber
+from memolith.entrypoints.http.app import Serving, create_app
+from memolith.entrypoints.http.device import Devices
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.model_server import Asked, ModelServer
 
 from .proxied import Echo
 
@@ -67,7 +67,7 @@ def app(database: str) -> Iterator[FastAPI]:
         closing(
             OpenAITranscriber("whisper-1", api_key="", base_url=model.openai_url, timeout_s=10)
         ) as transcriber,
-        Mnemon.open(
+        Memolith.open(
             ":memory:",
             embedder=HashingEmbedder(),
             clock=clock,
@@ -83,7 +83,7 @@ def app(database: str) -> Iterator[FastAPI]:
 
 @pytest.fixture(scope="module")
 def key(app: FastAPI) -> str:
-    engine: Mnemon = app.state.engine
+    engine: Memolith = app.state.engine
     return engine.create_api_key("admin", role="admin").secret
 
 

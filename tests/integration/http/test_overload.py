@@ -11,10 +11,10 @@ import httpx
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemon import Mnemon
-from mnemon.entrypoints.http.app import Serving, create_app
-from mnemon.ports.embedder import TextRole
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith
+from memolith.entrypoints.http.app import Serving, create_app
+from memolith.ports.embedder import TextRole
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 from .running import running
 
@@ -87,7 +87,7 @@ def test_what_is_over_the_limit_is_refused_while_the_rest_is_worked_on() -> None
     embedder = Held()
     serving = Serving(open_for="alice", at_once=AT_ONCE, threads=THREADS)
     with (
-        Mnemon.open(":memory:", embedder=embedder, tokens=WordCounter()) as engine,
+        Memolith.open(":memory:", embedder=embedder, tokens=WordCounter()) as engine,
         running(create_app(engine, serving)) as url,
     ):
         for _ in range(2):

@@ -1,4 +1,4 @@
-"""One server of several processes: `mnemon serve --processes 2`."""
+"""One server of several processes: `memolith serve --processes 2`."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_they_share_one_file_and_end_together_having_finished_what_was_under_way
 
 def test_no_secret_stands_in_a_list_of_processes_and_logs_are_lines_of_json(tmp_path: Path) -> None:
     key = "0f" * 32
-    env = {"MNEMON_KEY": key, "MNEMON_ENABLE_ENCRYPTION": "true", "OPENAI_API_KEY": "sk-secret"}
+    env = {"MEMOLITH_KEY": key, "MEMOLITH_ENABLE_ENCRYPTION": "true", "OPENAI_API_KEY": "sk-secret"}
     with server(tmp_path, **env) as made, calling(made) as client:
         shown = b"".join(arguments(pid) for pid in (made.process.pid, *made.pids))
         assert b"serve" in shown
@@ -130,7 +130,7 @@ def test_no_secret_stands_in_a_list_of_processes_and_logs_are_lines_of_json(tmp_
         sent = client.get("/v1/memories", headers={"X-Request-Id": "asked-by-a-test"})
         assert sent.status_code == 200
         waiting(lambda: any("asked-by-a-test" in each for each in made.lines))
-        told_to_people = "mnemon: this store is encrypted"  # once, with a new store
+        told_to_people = "memolith: this store is encrypted"  # once, with a new store
         lines = [json.loads(each) for each in made.lines if not each.startswith(told_to_people)]
     (told,) = [each for each in lines if each.get("request_id") == "asked-by-a-test"]
     assert (told["route"], told["status"]) == ("/v1/memories", 200)
@@ -157,11 +157,11 @@ def test_any_of_them_tells_what_all_have_counted(tmp_path: Path) -> None:
             client.get("/healthz")
         text = client.get("/metrics").text
     assert re.search(
-        r'mnemon_request_seconds_count\{method="GET",route="/healthz",status="200"\} 20\.0', text
+        r'memolith_request_seconds_count\{method="GET",route="/healthz",status="200"\} 20\.0', text
     )
 
 
 def test_a_store_in_memory_is_refused(tmp_path: Path) -> None:
-    with server(tmp_path, MNEMON_STORE=":memory:") as made:
+    with server(tmp_path, MEMOLITH_STORE=":memory:") as made:
         assert made.process.wait(_WAIT_S) == 3
     assert "a store in memory is of one process alone" in "".join(made.lines)

@@ -9,11 +9,11 @@ import httpx
 import openai
 import pytest
 
-from mnemon import Mnemon
-from mnemon.entrypoints.http.proxying.relaying import Proxying
-from mnemon.entrypoints.http.proxying.upstreams import OpenAIUpstream
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
-from mnemon.testing.model_server import Answer, Asked, ModelServer, cut_off, refused
+from memolith import Memolith
+from memolith.entrypoints.http.proxying.relaying import Proxying
+from memolith.entrypoints.http.proxying.upstreams import OpenAIUpstream
+from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.model_server import Answer, Asked, ModelServer, cut_off, refused
 
 from .proxied import Proxied, assistant, proxied, said, streamed, user
 
@@ -55,11 +55,11 @@ def test_what_was_said_in_one_conversation_is_told_in_another(
         model="scripted", messages=[{"role": "user", "content": WHO}]
     )
     assert "Alex" in model.asked[-1].system
-    ids = raw.headers["X-Mnemon-Memories"].split(",")
+    ids = raw.headers["X-Memolith-Memories"].split(",")
     found = {each.id for each in service.alice.context_with_results(WHO).results}
     assert ids
     assert set(ids) <= found
-    assert raw.headers["X-Mnemon-Memory"] == "on"
+    assert raw.headers["X-Memolith-Memory"] == "on"
 
 
 @pytest.mark.parametrize("asking", [said, streamed])
@@ -93,7 +93,7 @@ def test_another_reply_takes_the_place_of_the_one_before() -> None:
 def test_what_was_learned_of_an_exchange_goes_and_comes_with_its_reply() -> None:
     with (
         ModelServer(["Oslo is rainy.", "Oslo is sunny."]) as server,
-        Mnemon.open(
+        Memolith.open(
             ":memory:", profile="companion", embedder=HashingEmbedder(), tokens=WordCounter()
         ) as engine,
         proxied(upstream(server), engine=engine) as service,
@@ -138,7 +138,7 @@ def test_an_edited_message_is_new_and_what_came_before_is_not(service: Proxied) 
 def test_a_history_that_its_client_cuts_makes_no_more_than_one_exchange_a_turn(
     service: Proxied,
 ) -> None:
-    client, history = service.client(**{"X-Mnemon-Session": "mine"}), []
+    client, history = service.client(**{"X-Memolith-Session": "mine"}), []
     for turn in range(8):
         history.append(user(f"Chair {turn} is blue."))
         history.append(assistant(said(client, history[-5:])))
@@ -153,7 +153,7 @@ def test_a_conversation_that_began_elsewhere_is_taken_in_whole(service: Proxied)
 
 def test_off_remembers_nothing_and_tells_nothing(service: Proxied, model: ModelServer) -> None:
     service.alice.remember("Alex works at NASA", kind="fact")
-    client = service.client(**{"X-Mnemon-Memory": "off"})
+    client = service.client(**{"X-Memolith-Memory": "off"})
     said(client, [user(WHO)])
     assert model.asked[-1].system == ""
     assert service.log() == []
@@ -164,7 +164,7 @@ def test_what_passed_by_with_the_memory_off_is_not_learned_later(service: Proxie
     history = [user("I live in Oslo.")]
     history.append(assistant(said(client, history)))
     history.append(user("I am secretly a spy."))
-    history.append(assistant(said(client, history, extra_headers={"X-Mnemon-Memory": "off"})))
+    history.append(assistant(said(client, history, extra_headers={"X-Memolith-Memory": "off"})))
     history.append(user("I have a cat."))
     said(client, history)
     assert "spy" not in str(service.log())
@@ -175,7 +175,7 @@ def test_what_passed_by_with_the_memory_off_is_not_learned_later(service: Proxie
 def test_so_it_is_with_the_beginning_of_a_conversation(service: Proxied, header: str) -> None:
     client = service.client()
     history = [user("I am secretly a spy.")]
-    history.append(assistant(said(client, history, extra_headers={"X-Mnemon-Memory": header})))
+    history.append(assistant(said(client, history, extra_headers={"X-Memolith-Memory": header})))
     history.append(user("I have a cat."))
     said(client, history)
     assert service.log() == [("user", "I have a cat."), ("assistant", "Noted: I have a cat.")]
@@ -183,15 +183,18 @@ def test_so_it_is_with_the_beginning_of_a_conversation(service: Proxied, header:
 
 def test_read_only_tells_and_learns_nothing(service: Proxied, model: ModelServer) -> None:
     service.alice.remember("Alex works at NASA", kind="fact")
-    said(service.client(**{"X-Mnemon-Memory": "read-only"}), [user("Where does Alex work?")])
+    said(service.client(**{"X-Memolith-Memory": "read-only"}), [user("Where does Alex work?")])
     assert "NASA" in model.asked[-1].system
     assert service.log() == []
 
 
 def test_a_switch_that_there_is_not_is_refused(service: Proxied) -> None:
-    with pytest.raises(openai.UnprocessableEntityError, match="X-Mnemon-Memory: ") as refused:
-        said(service.client(**{"X-Mnemon-Memory": "sometimes"}), [user(NAME)])
-    assert (refused.value.param, refused.value.type) == ("X-Mnemon-Memory", "invalid_request_error")
+    with pytest.raises(openai.UnprocessableEntityError, match="X-Memolith-Memory: ") as refused:
+        said(service.client(**{"X-Memolith-Memory": "sometimes"}), [user(NAME)])
+    assert (refused.value.param, refused.value.type) == (
+        "X-Memolith-Memory",
+        "invalid_request_error",
+    )
 
 
 def test_a_client_of_openai_shows_why_it_is_refused(service: Proxied) -> None:
@@ -217,9 +220,9 @@ def test_switched_off_everything_passes_through_as_it_came(model: ModelServer) -
 def test_our_key_is_never_sent_on_and_the_services_own_is(
     service: Proxied, model: ModelServer
 ) -> None:
-    said(service.client("mnemon_secret"), [user(NAME)])
+    said(service.client("memolith_secret"), [user(NAME)])
     assert model.asked[-1].key == KEY
-    assert "mnemon_secret" not in str(model.asked[-1])
+    assert "memolith_secret" not in str(model.asked[-1])
 
 
 def test_unknown_fields_and_several_choices_pass(service: Proxied, model: ModelServer) -> None:
@@ -259,7 +262,7 @@ def test_only_the_models_that_are_named_may_be_asked_for(model: ModelServer) -> 
         with pytest.raises(openai.NotFoundError):
             client.chat.completions.create(model="dear", messages=[{"role": "user", "content": ""}])
         body = b'{"Model":"dear","model":"small","messages":[{"role":"user","content":"Hi"}]}'
-        head = {"Content-Type": "application/json", "X-Mnemon-Memory": "off"}
+        head = {"Content-Type": "application/json", "X-Memolith-Memory": "off"}
         asked = httpx.post(f"{service.url}/v1/chat/completions", content=body, headers=head)
         assert asked.status_code == 200
         assert "Model" not in model.asked[-1].body

@@ -8,8 +8,8 @@ from typing import Any
 import openai
 import pytest
 
-from mnemon.entrypoints.http.proxying.anthropic import AnthropicUpstream
-from mnemon.testing.model_server import Answer, Asked, ModelServer, cut_off, refused
+from memolith.entrypoints.http.proxying.anthropic import AnthropicUpstream
+from memolith.testing.model_server import Answer, Asked, ModelServer, cut_off, refused
 
 from .proxied import Proxied, proxied, said, streamed, user
 
@@ -137,7 +137,7 @@ def test_a_refused_key_and_a_service_that_is_not_there_are_ours() -> None:
 
 
 def test_a_stream_that_breaks_off_breaks_off(service: Proxied) -> None:
-    client = service.client(**{"X-Mnemon-Session": "broken"})
+    client = service.client(**{"X-Memolith-Session": "broken"})
     with pytest.raises(Exception, match=r"peer closed|incomplete|[Cc]onnection"):
         streamed(client, [user("broken")])
     service.learned()

@@ -20,14 +20,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mnemon import Mnemon
-from mnemon.entrypoints.http.proxying.relaying import Proxying
-from mnemon.entrypoints.http.proxying.upstreams import OpenAIUpstream
-from mnemon.errors import ServiceFailed
-from mnemon.ports.embedder import TextRole
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
-from mnemon.testing.model_server import Answer, Asked, ModelServer
-from mnemon.testing.model_server.openai import streamed as events
+from memolith import Memolith
+from memolith.entrypoints.http.proxying.relaying import Proxying
+from memolith.entrypoints.http.proxying.upstreams import OpenAIUpstream
+from memolith.errors import ServiceFailed
+from memolith.ports.embedder import TextRole
+from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.model_server import Answer, Asked, ModelServer
+from memolith.testing.model_server.openai import streamed as events
 
 from .proxied import Proxied, proxied, said, streamed, user
 
@@ -57,8 +57,8 @@ def upstream(server: ModelServer) -> OpenAIUpstream:
     return OpenAIUpstream("scripted", server.openai_url, "sk-upstream")
 
 
-def with_embedder(embedder: Embedder) -> Mnemon:
-    return Mnemon.open(":memory:", embedder=embedder, tokens=WordCounter())
+def with_embedder(embedder: Embedder) -> Memolith:
+    return Memolith.open(":memory:", embedder=embedder, tokens=WordCounter())
 
 
 def test_an_embedder_that_is_down_costs_no_reply(model: ModelServer) -> None:
@@ -69,7 +69,7 @@ def test_an_embedder_that_is_down_costs_no_reply(model: ModelServer) -> None:
         raw = client.chat.completions.with_raw_response.create(
             model="scripted", messages=[{"role": "user", "content": HELLO}]
         )
-        assert raw.headers["X-Mnemon-Memory"] == "failed"
+        assert raw.headers["X-Memolith-Memory"] == "failed"
         assert service.failures()["recall", "ServiceFailed"] == 1
         embedder.fails = False
         assert ("user", HELLO) in service.log(), "it is tried again"
@@ -90,9 +90,9 @@ def test_a_store_that_others_write_to_costs_no_reply_and_is_told_later(
     model: ModelServer, tmp_path: Path
 ) -> None:
     path = tmp_path / "memory.db"
-    config = tmp_path / "mnemon.toml"
+    config = tmp_path / "memolith.toml"
     config.write_text("[memory]\nenable_encryption = false\nbusy_timeout_s = 0.05\n")
-    engine = Mnemon.open(path, embedder=HashingEmbedder(), tokens=WordCounter(), config=config)
+    engine = Memolith.open(path, embedder=HashingEmbedder(), tokens=WordCounter(), config=config)
     engine.remember("Lives in Oslo", owner="alice")
     with proxied(upstream(model), engine=engine) as service:
         other = apsw.Connection(str(path))
@@ -146,13 +146,13 @@ def test_a_stream_that_is_cut_anywhere_leaves_no_half_sentence_learned() -> None
     cuts = [*range(0, len(whole), 61), len(whole)]
     with (
         ModelServer([Answer(raw=whole[:end]) for end in cuts]) as server,
-        Mnemon.open(
+        Memolith.open(
             ":memory:", profile="companion", embedder=HashingEmbedder(), tokens=WordCounter()
         ) as engine,
         proxied(upstream(server), engine=engine) as service,
     ):
         for place in range(len(cuts)):
-            client = service.client(**{"X-Mnemon-Session": f"s{place}"})
+            client = service.client(**{"X-Memolith-Session": f"s{place}"})
             try:
                 streamed(client, [user(f"Where do I live, and who is number {place}?")])
             except (openai.APIError, json.JSONDecodeError):

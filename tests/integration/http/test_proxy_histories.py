@@ -10,13 +10,13 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from mnemon import Mnemon
-from mnemon.adapters.chat.openai import OpenAIChat
-from mnemon.entrypoints.http.proxying.relaying import Proxying
-from mnemon.entrypoints.http.proxying.upstreams import OpenAIUpstream
-from mnemon.policies.histories import SUMMARY
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
-from mnemon.testing.model_server import Asked, ModelServer
+from memolith import Memolith
+from memolith.adapters.chat.openai import OpenAIChat
+from memolith.entrypoints.http.proxying.relaying import Proxying
+from memolith.entrypoints.http.proxying.upstreams import OpenAIUpstream
+from memolith.policies.histories import SUMMARY
+from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.model_server import Asked, ModelServer
 
 from .proxied import Proxied, assistant, proxied, said, user
 
@@ -24,7 +24,7 @@ WINDOW = 512
 
 
 def answer(asked: Asked) -> Any:
-    if asked.headers["user-agent"] == "mnemon":
+    if asked.headers["user-agent"] == "memolith":
         return f"Noted: {asked.user}"
     return {"summary": "The user told of many chairs, all of them blue."}
 
@@ -47,7 +47,7 @@ def long(turns: int = 30) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def service(model: ModelServer) -> Iterator[Proxied]:
-    engine = Mnemon.open(
+    engine = Memolith.open(
         ":memory:",
         embedder=HashingEmbedder(),
         tokens=WordCounter(),
@@ -61,7 +61,7 @@ def service(model: ModelServer) -> Iterator[Proxied]:
 
 def sent(model: ModelServer) -> list[dict[str, Any]]:
     """Return what the model was asked last by a client."""
-    asked = [each for each in model.asked if each.headers["user-agent"] == "mnemon"]
+    asked = [each for each in model.asked if each.headers["user-agent"] == "memolith"]
     return list(asked[-1].body["messages"])
 
 
@@ -89,7 +89,7 @@ def test_where_nothing_may_be_kept_nothing_is_made_shorter(
     service: Proxied, model: ModelServer, header: str
 ) -> None:
     history = [*long(), user("Which chairs?")]
-    said(service.client(**{"X-Mnemon-Memory": header}), history)
+    said(service.client(**{"X-Memolith-Memory": header}), history)
     assert sent(model)[-61:] == history
 
 

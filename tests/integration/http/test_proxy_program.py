@@ -1,4 +1,4 @@
-"""`mnemon serve` as a chat service that remembers, with the local embedder, over restarts."""
+"""`memolith serve` as a chat service that remembers, with the local embedder, over restarts."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 import httpx
 import pytest
 
-from mnemon.testing.model_server import Asked, ModelServer
+from memolith.testing.model_server import Asked, ModelServer
 
 from .proxied import user
 from .serving import environment, served
 
 
 def answer(asked: Asked) -> Any:
-    if asked.headers["user-agent"] != "mnemon":  # Mnemon's own question
+    if asked.headers["user-agent"] != "memolith":  # Memolith's own question
         return {"facts": []}
     knows = "Alex" in asked.system and "NASA" in asked.system
     return "You are Alex, of NASA." if knows else "Nice to meet you."
@@ -24,17 +24,17 @@ def answer(asked: Asked) -> Any:
 def settings(folder: Path, model: ModelServer) -> dict[str, str]:
     return environment(
         folder,
-        MNEMON_CHAT__PROVIDER="openai",
-        MNEMON_CHAT__MODEL="scripted",
-        MNEMON_CHAT__BASE_URL=model.openai_url,
-        MNEMON_PROXY__MEMORY_TIMEOUT_MS="20000",  # on a machine that is busy
+        MEMOLITH_CHAT__PROVIDER="openai",
+        MEMOLITH_CHAT__MODEL="scripted",
+        MEMOLITH_CHAT__BASE_URL=model.openai_url,
+        MEMOLITH_PROXY__MEMORY_TIMEOUT_MS="20000",  # on a machine that is busy
         OPENAI_API_KEY="sk-upstream",
     )
 
 
 def ask(client: httpx.Client, text: str) -> str:
     sent = client.post("/v1/chat/completions", json={"messages": [user(text)], "stream": True})
-    assert sent.headers["X-Mnemon-Memory"] == "on"
+    assert sent.headers["X-Memolith-Memory"] == "on"
     return sent.text
 
 

@@ -16,18 +16,18 @@ import pytest
 from fastapi.testclient import TestClient
 
 from integration.apart import filled, make_read_only, make_writable, mount_tmpfs, run_apart
-from mnemon import Mnemon
-from mnemon.adapters.chat.steady import Care
-from mnemon.adapters.embedders.openai import OpenAIVectors
-from mnemon.adapters.embedders.service import ServiceEmbedder
-from mnemon.config import load
-from mnemon.entrypoints.http.app import Serving, create_app
-from mnemon.entrypoints.http.readiness import Check, Readiness
-from mnemon.errors import StoreUnavailable
-from mnemon.policies.embedding_models import chosen
-from mnemon.policies.retrying import Breaking, Retrying
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
-from mnemon.testing.model_server import Answer, Asked, ModelServer, refused
+from memolith import Memolith
+from memolith.adapters.chat.steady import Care
+from memolith.adapters.embedders.openai import OpenAIVectors
+from memolith.adapters.embedders.service import ServiceEmbedder
+from memolith.config import load
+from memolith.entrypoints.http.app import Serving, create_app
+from memolith.entrypoints.http.readiness import Check, Readiness
+from memolith.errors import StoreUnavailable
+from memolith.policies.embedding_models import chosen
+from memolith.policies.retrying import Breaking, Retrying
+from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.model_server import Answer, Asked, ModelServer, refused
 from postgres import new_database, on_server
 from postgres_proxy import proxy
 from postgres_server import own_server
@@ -37,7 +37,7 @@ _PATIENCE_S = 20.0
 
 
 @contextmanager
-def serving(engine: Mnemon, how: Serving | None = None) -> Iterator[Any]:
+def serving(engine: Memolith, how: Serving | None = None) -> Iterator[Any]:
     """Give a client of a service that looks at everything anew each time."""
     app = create_app(engine, how or Serving())
     with TestClient(app, base_url="http://10.0.0.7:8377") as client:  # by address, as probes do
@@ -47,8 +47,8 @@ def serving(engine: Mnemon, how: Serving | None = None) -> Iterator[Any]:
         yield client
 
 
-def opened(url: str | Path, **more: Any) -> Mnemon:
-    return Mnemon.open(url, **{"embedder": HashingEmbedder(), "tokens": WordCounter(), **more})
+def opened(url: str | Path, **more: Any) -> Memolith:
+    return Memolith.open(url, **{"embedder": HashingEmbedder(), "tokens": WordCounter(), **more})
 
 
 def problems(client: Any) -> dict[str, str]:
@@ -77,7 +77,7 @@ def test_all_that_is_looked_at_is_named(tmp_path: Path) -> None:
 
 
 def test_a_locked_store_is_not_waited_for(tmp_path: Path) -> None:
-    config = load(None, {"MNEMON_BUSY_TIMEOUT_S": "0.2"})
+    config = load(None, {"MEMOLITH_BUSY_TIMEOUT_S": "0.2"})
     with opened(tmp_path / "memory.db", config=config) as engine, serving(engine) as client:
         other = apsw.Connection(str(tmp_path / "memory.db"))
         other.execute("BEGIN IMMEDIATE")
@@ -121,7 +121,7 @@ def test_a_disk_that_is_full_or_read_only_is_told(tmp_path: Path) -> None:
 
 
 def test_a_database_that_went_silent_is_not_waited_for() -> None:
-    config = load(None, {"MNEMON_ENABLE_ENCRYPTION": "false"})
+    config = load(None, {"MEMOLITH_ENABLE_ENCRYPTION": "false"})
     with new_database(on_server()) as url, psycopg.connect(url) as raw:
         found = raw.execute("SHOW unix_socket_directories").fetchone()
         assert found is not None
@@ -143,7 +143,7 @@ def test_a_database_that_went_silent_is_not_waited_for() -> None:
 @pytest.mark.soak
 def test_a_database_that_was_stopped_and_comes_back_is_told() -> None:
     with own_server() as server:
-        config = load(None, {"MNEMON_ENABLE_ENCRYPTION": "false"})
+        config = load(None, {"MEMOLITH_ENABLE_ENCRYPTION": "false"})
         with opened(server.url, config=config) as engine, serving(engine) as client:
             assert problems(client) == {}
             server.stop()

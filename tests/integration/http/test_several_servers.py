@@ -14,12 +14,12 @@ import pytest
 from fastapi.testclient import TestClient
 
 from integration.learning import client
-from mnemon import Mnemon
-from mnemon.config import load
-from mnemon.entrypoints.http.app import Serving, create_app
-from mnemon.entrypoints.http.proxying.configured import configured, proxying
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
-from mnemon.testing.model_server import Asked, ModelServer
+from memolith import Memolith
+from memolith.config import load
+from memolith.entrypoints.http.app import Serving, create_app
+from memolith.entrypoints.http.proxying.configured import configured, proxying
+from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.model_server import Asked, ModelServer
 from postgres import new_database, on_server
 
 from .proxied import user
@@ -34,7 +34,7 @@ class Two:
 
     one: Any
     other: Any
-    keys: Mnemon
+    keys: Memolith
     model: ModelServer
 
     def key(self, name: str) -> dict[str, str]:
@@ -43,7 +43,7 @@ class Two:
 
 
 def answer(asked: Asked) -> Any:
-    if asked.headers["user-agent"] != "mnemon":  # Mnemon's own question
+    if asked.headers["user-agent"] != "memolith":  # Memolith's own question
         return {"facts": []}
     return "I see."
 
@@ -51,11 +51,11 @@ def answer(asked: Asked) -> Any:
 def settings(folder: Path, url: str, model: ModelServer) -> dict[str, str]:
     return environment(
         folder,
-        MNEMON_STORE=url,
-        MNEMON_CHAT__PROVIDER="openai",
-        MNEMON_CHAT__MODEL="scripted",
-        MNEMON_CHAT__BASE_URL=model.openai_url,
-        MNEMON_PROXY__MEMORY_TIMEOUT_MS="20000",  # on a machine that is busy
+        MEMOLITH_STORE=url,
+        MEMOLITH_CHAT__PROVIDER="openai",
+        MEMOLITH_CHAT__MODEL="scripted",
+        MEMOLITH_CHAT__BASE_URL=model.openai_url,
+        MEMOLITH_PROXY__MEMORY_TIMEOUT_MS="20000",  # on a machine that is busy
         OPENAI_API_KEY="sk-upstream",
     )
 
@@ -64,7 +64,7 @@ def settings(folder: Path, url: str, model: ModelServer) -> dict[str, str]:
 def within(env: dict[str, str], model: ModelServer) -> Iterator[TestClient]:
     """Run a server in this process, with an embedder that needs no model."""
     loaded = load(None, env)
-    with Mnemon.open(
+    with Memolith.open(
         config=loaded,
         embedder=HashingEmbedder(),
         tokens=WordCounter(),
@@ -82,7 +82,7 @@ def two(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     with ModelServer(answer) as model, new_database(on_server()) as url:
         env = settings(tmp_path_factory.mktemp("two"), url, model)
         start = served if request.param else partial(within, model=model)
-        with Mnemon.open(config=load(None, env), worker=False) as keys:
+        with Memolith.open(config=load(None, env), worker=False) as keys:
             keys.create_api_key("first", role="admin")  # else both are open for one owner
             with start(env) as one, start(env) as other:
                 yield Two(one, other, keys, model)
@@ -128,14 +128,14 @@ def test_a_key_revoked_opens_nothing_at_once_at_both(two: Two) -> None:
 
 
 def test_a_conversation_goes_on_at_the_other_and_is_learned_from_once(two: Two) -> None:
-    headers = {**two.key("dave"), "X-Mnemon-Session": "chat"}
+    headers = {**two.key("dave"), "X-Memolith-Session": "chat"}
     history: list[dict[str, Any]] = []
     texts = ["I moved to Oslo", "I like skiing", "I have a dog"]
     for text, each in zip(texts, (two.one, two.other, two.one), strict=True):
         history.append(user(text))
         for _ in range(2):  # the second time is a retry
             sent = each.post("/v1/chat/completions", json={"messages": history}, headers=headers)
-            assert sent.headers["X-Mnemon-Memory"] == "on"
+            assert sent.headers["X-Memolith-Memory"] == "on"
         history.append(sent.json()["choices"][0]["message"])
 
     def said() -> list[str]:

@@ -12,12 +12,12 @@ from fastapi.testclient import TestClient
 from mcp import Client, MCPError
 
 from integration.http.running import running
-from mnemon import Mnemon
-from mnemon.entrypoints.http.app import Serving, create_app
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
-from mnemon.testing.trespass import PATTERNS, furnish
-from mnemon.tools import TOOLS
+from memolith import Memolith
+from memolith.entrypoints.http.app import Serving, create_app
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.trespass import PATTERNS, furnish
+from memolith.tools import TOOLS
 
 from .serving import MODES, asked, headers, text_of
 
@@ -32,21 +32,21 @@ NOTHING: Any = {"memories": [], "relevance": None, "nothing_relevant": False}
 
 
 @pytest.fixture
-def memory(clock: SettableClock) -> Iterator[Mnemon]:
-    with Mnemon.open(
+def memory(clock: SettableClock) -> Iterator[Memolith]:
+    with Memolith.open(
         ":memory:", embedder=HashingEmbedder(), tokens=WordCounter(), clock=clock
     ) as opened:
         yield opened
 
 
 @pytest.fixture
-def address(memory: Mnemon) -> Iterator[str]:
+def address(memory: Memolith) -> Iterator[str]:
     with running(create_app(memory, Serving())) as url:
         yield url
 
 
 @pytest.fixture
-def key(memory: Mnemon) -> Callable[..., str]:
+def key(memory: Memolith) -> Callable[..., str]:
     """Return a way to make keys."""
 
     def make(owner: str | None = "alice", role: str = "owner") -> str:
@@ -58,7 +58,7 @@ def key(memory: Mnemon) -> Callable[..., str]:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_the_official_client_stores_recalls_and_forgets(
-    address: str, key: Callable[..., str], memory: Mnemon, mode: str
+    address: str, key: Callable[..., str], memory: Memolith, mode: str
 ) -> None:
     async def ask(client: Client) -> list[Any]:
         arguments = {"key": "units", "content": "Prefers metric units", "category": "preference"}
@@ -87,7 +87,7 @@ def test_the_official_client_stores_recalls_and_forgets(
 
 
 def test_the_base_memory_single_memories_and_a_prompt_are_there(
-    address: str, key: Callable[..., str], memory: Mnemon
+    address: str, key: Callable[..., str], memory: Memolith
 ) -> None:
     alice = memory.owner("alice")
     stored = alice.remember("Prefers metric units", key="units")
@@ -165,7 +165,7 @@ def test_what_an_agent_gets_wrong_is_an_answer_it_can_read(
 
 
 def test_keys_open_what_they_do_over_rest_and_nothing_else(
-    address: str, memory: Mnemon, key: Callable[..., str]
+    address: str, memory: Memolith, key: Callable[..., str]
 ) -> None:
     memory.remember("Bob likes tea", owner="bob")
 
@@ -176,7 +176,7 @@ def test_keys_open_what_they_do_over_rest_and_nothing_else(
 
     of_alice, service = key(), key(None, "service")
     assert status({}) == 401
-    assert status(headers("mnemon_wrong")) == 401
+    assert status(headers("memolith_wrong")) == 401
     assert status(headers(of_alice)) == 200
     assert status(headers(of_alice, "bob")) == 403
     assert status(headers(service)) == 400
@@ -210,17 +210,17 @@ def test_requests_are_counted_by_their_route(address: str, key: Callable[..., st
         assert '"/mcp"' in http.get(f"{address}/metrics", headers=admin).text
 
 
-def test_without_the_sdk_it_says_so(memory: Mnemon, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mnemon.entrypoints.mcp.over_http.find_spec", lambda _name: None)
+def test_without_the_sdk_it_says_so(memory: Memolith, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memolith.entrypoints.mcp.over_http.find_spec", lambda _name: None)
     app = create_app(memory, Serving(open_for="alice"))
     with TestClient(app, base_url="http://localhost") as anybody:
         answer = anybody.post("/mcp", json=HELLO)
     assert answer.status_code == 501
-    assert "mnemon[mcp]" in answer.json()["detail"]
+    assert "memolith[mcp]" in answer.json()["detail"]
 
 
 def test_there_is_no_session_that_another_key_could_use(
-    address: str, memory: Mnemon, key: Callable[..., str]
+    address: str, memory: Memolith, key: Callable[..., str]
 ) -> None:
     memory.remember("Alice likes tea", owner="alice")
     version = {"MCP-Protocol-Version": "2025-11-25"}
@@ -236,7 +236,7 @@ def test_there_is_no_session_that_another_key_could_use(
     }
     url, alice, bob = f"{address}/mcp", headers(key()), headers(key("bob"))
     begun = httpx.post(url, json=initialize, headers={**ACCEPT, **alice})
-    assert begun.json()["result"]["serverInfo"]["name"] == "mnemon"
+    assert begun.json()["result"]["serverInfo"]["name"] == "memolith"
     assert "mcp-session-id" not in begun.headers
     stolen = {"Mcp-Session-Id": begun.headers.get("mcp-session-id", "1")}
     as_bob = httpx.post(url, json=HELLO, headers={**ACCEPT, **bob, **version, **stolen})
@@ -246,7 +246,7 @@ def test_there_is_no_session_that_another_key_could_use(
 
 
 def test_another_owners_names_are_as_if_nobody_had_them(
-    address: str, memory: Mnemon, key: Callable[..., str]
+    address: str, memory: Memolith, key: Callable[..., str]
 ) -> None:
     things = furnish(memory.owner("alice"), "zufibolema")
     before = [repr(each) for each in memory.export(owner="alice")]
@@ -311,7 +311,7 @@ def test_malformed_requests_leave_it_serving(address: str, key: Callable[..., st
 
 
 def test_an_owner_is_the_same_here_and_beside_it(
-    address: str, key: Callable[..., str], memory: Mnemon
+    address: str, key: Callable[..., str], memory: Memolith
 ) -> None:
     memory.owner("zo\u00eb").remember("Likes green tea")
     shown = {**ACCEPT, "Authorization": f"Bearer {key(None, 'service')}"}

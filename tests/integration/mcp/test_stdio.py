@@ -1,4 +1,4 @@
-"""`mnemon mcp` as a program: nothing but the protocol on its output, whatever it is told."""
+"""`memolith mcp` as a program: nothing but the protocol on its output, whatever it is told."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mcp import Client, StdioServerParameters
 
 from .serving import text_of
 
-PROGRAM = Path(sys.executable).with_name("mnemon")
+PROGRAM = Path(sys.executable).with_name("memolith")
 DEADLINE_S = 60.0
 HOMES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "HOME", "USERPROFILE", "LOCALAPPDATA")
 # A profile that embeds nothing: no model is loaded.
@@ -31,8 +31,8 @@ INITIALIZE = {
 
 def environment(folder: Path) -> dict[str, str]:
     """Return one in which nothing is configured but where the files are."""
-    own = {name: text for name, text in os.environ.items() if not name.startswith("MNEMON_")}
-    store = {"MNEMON_STORE": str(folder / "memory.db")}
+    own = {name: text for name, text in os.environ.items() if not name.startswith("MEMOLITH_")}
+    store = {"MEMOLITH_STORE": str(folder / "memory.db")}
     return {**own, **{name: str(folder / "home") for name in HOMES}, **store}
 
 
@@ -137,4 +137,4 @@ def test_garbage_is_answered_or_passed_over_and_it_serves_on(tmp_path: Path) -> 
     log = talk.end()
     assert "Zufibolema" not in log
     assert "Traceback" not in log
-    assert "mnemon key backup" in log  # the first run says it, and not on the output
+    assert "memolith key backup" in log  # the first run says it, and not on the output

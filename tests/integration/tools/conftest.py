@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from mnemon import Mnemon
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 
 @pytest.fixture
@@ -18,8 +18,8 @@ def clock() -> SettableClock:
 
 
 @pytest.fixture
-def memory(clock: SettableClock) -> Iterator[Mnemon]:
-    with Mnemon.open(
+def memory(clock: SettableClock) -> Iterator[Memolith]:
+    with Memolith.open(
         ":memory:", embedder=HashingEmbedder(), tokens=WordCounter(), clock=clock
     ) as opened:
         yield opened

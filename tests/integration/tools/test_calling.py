@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from mnemon import Mnemon, OwnerMemory, tools
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.hostile import HOSTILE
-from mnemon.testing.trespass import PATTERNS, furnish
+from memolith import Memolith, OwnerMemory, tools
+from memolith.testing.clock import SettableClock
+from memolith.testing.hostile import HOSTILE
+from memolith.testing.trespass import PATTERNS, furnish
 
 PROFILES = ("standard", "companion", "facts", "chunks", "tiers", "timeline")
 
@@ -30,7 +30,7 @@ def found(memory: OwnerMemory, query: str, **filters: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_what_is_stored_in_any_category_is_found_by_it(memory: Mnemon, profile: str) -> None:
+def test_what_is_stored_in_any_category_is_found_by_it(memory: Memolith, profile: str) -> None:
     alice = memory.owner("alice")
     alice.switch_profile(profile)
     for number, category in enumerate(("knowledge", "preference", "project", "work item")):
@@ -45,7 +45,7 @@ def test_what_is_stored_in_any_category_is_found_by_it(memory: Mnemon, profile: 
     assert kept["kind"] == alice.kind_like("summary")
 
 
-def test_a_category_nobody_knows_is_a_label(memory: Mnemon) -> None:
+def test_a_category_nobody_knows_is_a_label(memory: Memolith) -> None:
     alice = memory.owner("alice")
     kept = store(alice, "The garden gate sticks", "gate", " Garden ")
     store(alice, "The garden wall is old", "wall", "house")
@@ -54,7 +54,7 @@ def test_a_category_nobody_knows_is_a_label(memory: Mnemon) -> None:
     assert len(found(alice, "garden", category="knowledge")) == 2
 
 
-def test_what_only_the_user_may_say_is_kept_with_a_label(memory: Mnemon) -> None:
+def test_what_only_the_user_may_say_is_kept_with_a_label(memory: Memolith) -> None:
     alice = memory.owner("alice")
     alice.switch_profile("chunks")
     kept = store(alice, "Prefers short answers", "style", "procedural")
@@ -62,7 +62,7 @@ def test_what_only_the_user_may_say_is_kept_with_a_label(memory: Mnemon) -> None
     assert found(alice, "Prefers short answers", category="procedural")
 
 
-def test_a_key_that_is_taken_is_rewritten_but_for_what_the_user_said(memory: Mnemon) -> None:
+def test_a_key_that_is_taken_is_rewritten_but_for_what_the_user_said(memory: Memolith) -> None:
     alice = memory.owner("alice")
     first = store(alice, "Prefers metric units", "units")
     second = store(alice, "Prefers imperial units", "units")
@@ -75,7 +75,7 @@ def test_a_key_that_is_taken_is_rewritten_but_for_what_the_user_said(memory: Mne
     assert alice.get(key="home").content == "Lives in Oslo"
 
 
-def test_times_are_unix_seconds_or_iso(memory: Mnemon, clock: SettableClock) -> None:
+def test_times_are_unix_seconds_or_iso(memory: Memolith, clock: SettableClock) -> None:
     alice = memory.owner("alice")
     store(alice, "The red lamp is broken", "red")
     clock.advance(timedelta(days=10))
@@ -97,13 +97,13 @@ def test_times_are_unix_seconds_or_iso(memory: Mnemon, clock: SettableClock) -> 
 
 
 @pytest.mark.parametrize("since", ["yesterday", "", "nan", "inf", 1e300, -1e300, "2026-13-01"])
-def test_a_time_that_is_none_is_an_answer(memory: Mnemon, since: object) -> None:
+def test_a_time_that_is_none_is_an_answer(memory: Memolith, since: object) -> None:
     result = tools.call(memory.owner("alice"), "memory_recall", {"query": "x", "since": since})
     assert result.is_error
     assert result.text.startswith("Error: since: must be Unix seconds")
 
 
-def test_a_memory_without_a_key_is_reached_by_its_id(memory: Mnemon) -> None:
+def test_a_memory_without_a_key_is_reached_by_its_id(memory: Memolith) -> None:
     alice = memory.owner("alice")
     kept = alice.remember("Lives in Oslo")
     past = tools.call(alice, "memory_history", {"key": kept.id})
@@ -112,7 +112,7 @@ def test_a_memory_without_a_key_is_reached_by_its_id(memory: Mnemon) -> None:
     assert tools.call(alice, "memory_forget", {"key": kept.id}).is_error
 
 
-def test_messages_are_found_with_who_said_them(memory: Mnemon) -> None:
+def test_messages_are_found_with_who_said_them(memory: Memolith) -> None:
     alice = memory.owner("alice")
     alice.learn("My bicycle is red", "A fine colour!")
     texts = found(alice, "bicycle", category="timeline")
@@ -120,7 +120,7 @@ def test_messages_are_found_with_who_said_them(memory: Mnemon) -> None:
 
 
 @pytest.mark.parametrize("content", HOSTILE)
-def test_no_stored_text_leaves_its_fence(memory: Mnemon, content: str) -> None:
+def test_no_stored_text_leaves_its_fence(memory: Memolith, content: str) -> None:
     alice = memory.owner("alice")
     kept = alice.remember(content, key="k")  # the user's own word is recalled, as a quotation
     answers = [
@@ -144,7 +144,7 @@ def _texts(data: Any) -> list[str]:
     return [text for each in inside for text in _texts(each)]
 
 
-def test_an_order_to_a_model_is_withheld_and_that_is_said(memory: Mnemon) -> None:
+def test_an_order_to_a_model_is_withheld_and_that_is_said(memory: Memolith) -> None:
     alice = memory.owner("alice")
     arguments = {
         "key": "order",
@@ -159,7 +159,7 @@ def test_an_order_to_a_model_is_withheld_and_that_is_said(memory: Mnemon) -> Non
     assert "[quoted, not an instruction]" in past.text
 
 
-def test_a_secret_is_not_kept_and_that_is_said(memory: Mnemon) -> None:
+def test_a_secret_is_not_kept_and_that_is_said(memory: Memolith) -> None:
     alice = memory.owner("alice")
     content = "The token is ghp_0123456789abcdefghijABCDEFGHIJ012345"
     arguments = {"key": "token", "content": content, "category": "knowledge"}
@@ -189,7 +189,7 @@ def test_a_secret_is_not_kept_and_that_is_said(memory: Mnemon) -> None:
         ("__class__", {}),
     ],
 )
-def test_what_goes_wrong_is_an_answer(memory: Mnemon, name: str, arguments: Any) -> None:
+def test_what_goes_wrong_is_an_answer(memory: Memolith, name: str, arguments: Any) -> None:
     result = tools.call(memory.owner("alice"), name, arguments)
     assert result.is_error
     assert result.text.startswith("Error: ")
@@ -198,7 +198,7 @@ def test_what_goes_wrong_is_an_answer(memory: Mnemon, name: str, arguments: Any)
 
 
 def test_what_nobody_foresaw_is_an_answer_without_what_it_says(
-    memory: Mnemon, caplog: pytest.LogCaptureFixture
+    memory: Memolith, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Broken(OwnerMemory):
         def recall(self, query: str, **options: Any) -> Any:
@@ -212,7 +212,7 @@ def test_what_nobody_foresaw_is_an_answer_without_what_it_says(
     assert "zufibolema" not in caplog.text
 
 
-def test_another_owners_names_are_as_if_nobody_had_them(memory: Mnemon) -> None:
+def test_another_owners_names_are_as_if_nobody_had_them(memory: Memolith) -> None:
     things = furnish(memory.owner("alice"), "zufibolema")
     bob = memory.owner("bob")
     before = [repr(each) for each in memory.export(owner="alice")]
@@ -228,7 +228,7 @@ def test_another_owners_names_are_as_if_nobody_had_them(memory: Mnemon) -> None:
     assert [repr(each) for each in memory.export(owner="alice")] == before
 
 
-def test_what_is_not_given_may_be_null(memory: Mnemon) -> None:
+def test_what_is_not_given_may_be_null(memory: Memolith) -> None:
     alice = memory.owner("alice")
     store(alice, "The red lamp is broken", "red")
     nothing = {"category": None, "since": None, "until": None, "limit": None}

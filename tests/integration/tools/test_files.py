@@ -12,10 +12,10 @@ from anthropic.tools.memory import BetaLocalFilesystemMemoryTool
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mnemon import Mnemon
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
-from mnemon.tools import MemoryFiles, memory_tool
-from mnemon.tools.files import TAG
+from memolith import Memolith
+from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.tools import MemoryFiles, memory_tool
+from memolith.tools.files import TAG
 
 PROFILES = ("standard", "companion", "chunks", "tiers", "timeline")
 
@@ -90,7 +90,7 @@ SCRIPT = (
 )
 
 
-def test_the_answers_are_those_of_anthropics_own_files(memory: Mnemon, tmp_path: Path) -> None:
+def test_the_answers_are_those_of_anthropics_own_files(memory: Memolith, tmp_path: Path) -> None:
     theirs, ours = BetaLocalFilesystemMemoryTool(str(tmp_path)), memory_tool(memory.owner("alice"))
     for command in SCRIPT:
         # A file of theirs ends with a newline after an insertion, which shows as an empty line.
@@ -98,7 +98,7 @@ def test_the_answers_are_those_of_anthropics_own_files(memory: Mnemon, tmp_path:
         assert said(ours, command) == expected, command
 
 
-def test_directories_are_listed_two_levels_deep_with_sizes(memory: Mnemon) -> None:
+def test_directories_are_listed_two_levels_deep_with_sizes(memory: Memolith) -> None:
     tool = memory_tool(memory.owner("alice"))
     for path, text in ((A, "x" * 1536), (DEEP, "12"), ("/memories/.hidden", "x"), (B, "")):
         said(tool, create(path, text))
@@ -142,7 +142,7 @@ HOSTILE_PATHS = (
 
 
 @pytest.mark.parametrize("path", HOSTILE_PATHS)
-def test_hostile_paths_are_refused(memory: Mnemon, path: str) -> None:
+def test_hostile_paths_are_refused(memory: Memolith, path: str) -> None:
     alice = memory.owner("alice")
     alice.remember("The user's own", key="secret")
     alice.remember("The user's own too", key="/memories/kept")
@@ -167,7 +167,7 @@ def test_hostile_paths_are_refused(memory: Mnemon, path: str) -> None:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_files_stay_apart_and_exact_in_every_profile(memory: Mnemon, profile: str) -> None:
+def test_files_stay_apart_and_exact_in_every_profile(memory: Memolith, profile: str) -> None:
     alice = memory.owner("alice")
     alice.switch_profile(profile)
     files = MemoryFiles(alice)
@@ -183,7 +183,7 @@ def test_files_stay_apart_and_exact_in_every_profile(memory: Mnemon, profile: st
     assert alice.get(key="note").content == text
 
 
-def test_each_change_is_a_version_and_what_is_deleted_can_be_restored(memory: Mnemon) -> None:
+def test_each_change_is_a_version_and_what_is_deleted_can_be_restored(memory: Memolith) -> None:
     alice = memory.owner("alice")
     files = MemoryFiles(alice)
     files.run(create(A, "one"))
@@ -201,14 +201,14 @@ def test_each_change_is_a_version_and_what_is_deleted_can_be_restored(memory: Mn
     assert files.run(view(B)).text.endswith("     1\ttwo")
 
 
-def test_a_file_is_recalled_as_other_memories_are(memory: Mnemon) -> None:
+def test_a_file_is_recalled_as_other_memories_are(memory: Memolith) -> None:
     alice = memory.owner("alice")
     MemoryFiles(alice).run(create(A, "The garden gate sticks in winter."))
     assert A in alice.context("garden gate")
     assert alice.get(key=A).tags == (TAG,)
 
 
-def test_what_is_too_long_is_refused_with_the_limit(memory: Mnemon) -> None:
+def test_what_is_too_long_is_refused_with_the_limit(memory: Memolith) -> None:
     files = MemoryFiles(memory.owner("alice"))
     refused = files.run(create(A, "x" * 8001))
     assert refused.is_error
@@ -219,14 +219,14 @@ def test_what_is_too_long_is_refused_with_the_limit(memory: Mnemon) -> None:
     assert "x" not in files.run(view(A)).text.partition("\n")[2]
 
 
-def test_a_secret_is_not_kept_and_that_is_said(memory: Mnemon) -> None:
+def test_a_secret_is_not_kept_and_that_is_said(memory: Memolith) -> None:
     alice = memory.owner("alice")
     answer = MemoryFiles(alice).run(create(A, "password = hunter2hunter2"))
     assert answer.text == f"File created successfully at: {A} A secret in it was not kept."
     assert "hunter2" not in alice.get(key=A).content
 
 
-def test_files_of_another_owner_are_not_there(memory: Mnemon) -> None:
+def test_files_of_another_owner_are_not_there(memory: Memolith) -> None:
     ours, theirs = MemoryFiles(memory.owner("alice")), MemoryFiles(memory.owner("bob"))
     ours.run(create(A, "Alice's"))
     for command in (view(A), replace(A, "A", "B"), insert(A, 0, "x"), delete(A), rename(A, B)):
@@ -241,13 +241,13 @@ def test_files_of_another_owner_are_not_there(memory: Mnemon) -> None:
     "command",
     [None, 5, "view", [], {}, {"command": "view"}, {"command": "rm", "path": A}, view(path=None)],  # type: ignore[arg-type]
 )
-def test_what_is_no_command_is_an_answer(memory: Mnemon, command: Any) -> None:
+def test_what_is_no_command_is_an_answer(memory: Memolith, command: Any) -> None:
     result = MemoryFiles(memory.owner("alice")).run(command)
     assert result.is_error
     assert result.text.startswith("Error: ")
 
 
-def test_many_at_once_lose_nothing(memory: Mnemon) -> None:
+def test_many_at_once_lose_nothing(memory: Memolith) -> None:
     files = MemoryFiles(memory.owner("alice"))
     files.run(create(A, "start"))
     threads = [
@@ -282,7 +282,7 @@ def test_any_script_leaves_the_same_files_as_a_model_of_them(
     commands: list[dict[str, Any]],
 ) -> None:
     held: dict[str, str] = {}
-    with Mnemon.open(
+    with Memolith.open(
         ":memory:", embedder=HashingEmbedder(), tokens=WordCounter(), worker=False
     ) as engine:
         files = MemoryFiles(engine.owner("alice"))

@@ -11,9 +11,9 @@ import pytest
 from anthropic import Anthropic, AsyncAnthropic
 from openai import OpenAI
 
-from mnemon import Mnemon, tools
-from mnemon.errors import InvalidConfiguration
-from mnemon.testing.model_server import Answer, Asked, ModelServer
+from memolith import Memolith, tools
+from memolith.errors import InvalidConfiguration
+from memolith.testing.model_server import Answer, Asked, ModelServer
 
 NOTES = "/memories/notes.md"
 
@@ -53,7 +53,7 @@ MEMORY_CALLS: Sequence[dict[str, Any]] = (
 )
 
 
-def check_run(server: ModelServer, memory: Mnemon, said: str) -> None:
+def check_run(server: ModelServer, memory: Memolith, said: str) -> None:
     told = [results(asked)[0] for asked in server.asked[1:]]
     assert said == "Noted."
     assert [bool(each.get("is_error")) for each in told] == [False] * 4 + [True, False]
@@ -62,7 +62,7 @@ def check_run(server: ModelServer, memory: Mnemon, said: str) -> None:
     assert memory.get(key=NOTES, owner="alice").version == 3
 
 
-def test_anthropics_tool_runner_keeps_its_files_here(memory: Mnemon) -> None:
+def test_anthropics_tool_runner_keeps_its_files_here(memory: Memolith) -> None:
     script = [*(calls_by_anthropic(call) for call in MEMORY_CALLS), "Noted."]
     with ModelServer(script) as server, Anthropic(api_key="k", base_url=server.url) as client:
         runner = client.beta.messages.tool_runner(
@@ -75,7 +75,7 @@ def test_anthropics_tool_runner_keeps_its_files_here(memory: Mnemon) -> None:
         check_run(server, memory, final.content[0].text)  # type: ignore[union-attr]
 
 
-def test_the_asynchronous_runner_does_too(memory: Mnemon) -> None:
+def test_the_asynchronous_runner_does_too(memory: Memolith) -> None:
     script = [*(calls_by_anthropic(call) for call in MEMORY_CALLS), "Noted."]
 
     async def run(server: ModelServer) -> str:
@@ -96,7 +96,7 @@ def test_the_asynchronous_runner_does_too(memory: Mnemon) -> None:
 STORE = {"key": "units", "content": "Prefers metric units", "category": "preference"}
 
 
-def test_anthropics_model_calls_the_five_tools(memory: Mnemon) -> None:
+def test_anthropics_model_calls_the_five_tools(memory: Memolith) -> None:
     alice = memory.owner("alice")
     script = [
         calls_by_anthropic(STORE, name="memory_store"),
@@ -155,7 +155,7 @@ def call_by_openai(name: str, arguments: dict[str, Any]) -> Answer:
     return Answer(raw=json.dumps(reply))
 
 
-def test_openais_model_calls_the_five_tools(memory: Mnemon) -> None:
+def test_openais_model_calls_the_five_tools(memory: Memolith) -> None:
     alice = memory.owner("alice")
     script = [
         call_by_openai("memory_store", STORE),
@@ -187,8 +187,8 @@ def test_openais_model_calls_the_five_tools(memory: Mnemon) -> None:
 
 
 def test_without_the_sdk_it_is_said_which_extra_brings_it(
-    memory: Mnemon, monkeypatch: pytest.MonkeyPatch
+    memory: Memolith, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mnemon.adapters.clients.wire.find_spec", lambda _name: None)
-    with pytest.raises(InvalidConfiguration, match=r"pip install 'mnemon\[anthropic\]'"):
+    monkeypatch.setattr("memolith.adapters.clients.wire.find_spec", lambda _name: None)
+    with pytest.raises(InvalidConfiguration, match=r"pip install 'memolith\[anthropic\]'"):
         tools.memory_tool(memory.owner("alice"))

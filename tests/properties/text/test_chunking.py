@@ -7,9 +7,9 @@ from itertools import pairwise
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mnemon.text.chunking.blocks import blocks
-from mnemon.text.chunking.chunks import chunks, stream_chunks
-from mnemon.text.chunking.model import Chunk, Sizes
+from memolith.text.chunking.blocks import blocks
+from memolith.text.chunking.chunks import chunks, stream_chunks
+from memolith.text.chunking.model import Chunk, Sizes
 
 _PARTS = [
     "Dr. ",

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.errors import InvalidInput
-from mnemon.text.cleaning import clean
-from mnemon.text.code import code_blocks, without_code
+from memolith.errors import InvalidInput
+from memolith.text.cleaning import clean
+from memolith.text.code import code_blocks, without_code
 
 # Any code point, lone surrogates and all; and texts dense with what cleaning looks at.
 anything = st.text(st.characters(codec=None, exclude_categories=()))

@@ -5,11 +5,11 @@ import string
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.errors import InvalidInput
-from mnemon.testing.pairs import load_pairs
-from mnemon.testing.swaps import swaps
-from mnemon.text.cleaning import clean
-from mnemon.text.normal import content_key, normal_words
+from memolith.errors import InvalidInput
+from memolith.testing.pairs import load_pairs
+from memolith.testing.swaps import swaps
+from memolith.text.cleaning import clean
+from memolith.text.normal import content_key, normal_words
 
 SENTENCES = sorted({text for pair in load_pairs() for text in (pair.a, pair.b)})
 sentences = st.sampled_from(SENTENCES)

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.text.cues import CueKind, languages
-from mnemon.text.cues.matching import compiled, folded, phrase_regex
-from mnemon.text.cues.phrases import Phrases, runs
+from memolith.text.cues import CueKind, languages
+from memolith.text.cues.matching import compiled, folded, phrase_regex
+from memolith.text.cues.phrases import Phrases, runs
 
 _CUES = [(cues.fillers, cues.phrases(kind)) for cues in languages() for kind in CueKind]
 _WORDS = sorted({word for _, phrases in _CUES for phrase in phrases for word in phrase.split()})

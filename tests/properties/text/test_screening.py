@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.testing.hostile import HOSTILE, TALK
-from mnemon.testing.secret_samples import HARMLESS, SECRETS
-from mnemon.text.cleaning import clean
-from mnemon.text.folding import fold
-from mnemon.text.screening import contains_secrets, redact, sanitize_lines, screen
+from memolith.testing.hostile import HOSTILE, TALK
+from memolith.testing.secret_samples import HARMLESS, SECRETS
+from memolith.text.cleaning import clean
+from memolith.text.folding import fold
+from memolith.text.screening import contains_secrets, redact, sanitize_lines, screen
 
 PIECES = (
     *(sample.text for sample in SECRETS),

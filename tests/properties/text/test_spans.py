@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.domain.items import Span
-from mnemon.text.cues import cue_sentences
-from mnemon.text.passages import passages
-from mnemon.text.sentences import sentences
+from memolith.domain.items import Span
+from memolith.text.cues import cue_sentences
+from memolith.text.passages import passages
+from memolith.text.sentences import sentences
 
 prose = st.lists(
     st.sampled_from(

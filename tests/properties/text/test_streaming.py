@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.errors import InvalidInput
-from mnemon.text.cleaning import cleaned
-from mnemon.text.streaming import cleaned_pieces
+from memolith.errors import InvalidInput
+from memolith.text.cleaning import cleaned
+from memolith.text.streaming import cleaned_pieces
 
 TEXTS = st.lists(
     st.sampled_from(

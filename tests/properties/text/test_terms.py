@@ -3,11 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.policies.importance import companion_kind, importance, standard_kind
-from mnemon.text.analysis import MAX_TERM_CHARS, terms
-from mnemon.text.cleaning import clean
-from mnemon.text.cues import CueKind, found
-from mnemon.text.features import count_words, features
+from memolith.policies.importance import companion_kind, importance, standard_kind
+from memolith.text.analysis import MAX_TERM_CHARS, terms
+from memolith.text.cleaning import clean
+from memolith.text.cues import CueKind, found
+from memolith.text.features import count_words, features
 
 word = st.sampled_from(
     [

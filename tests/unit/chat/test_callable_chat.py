@@ -6,9 +6,9 @@ import threading
 
 import pytest
 
-from mnemon.adapters.chat.callable import CallableChat
-from mnemon.errors import ServiceFailed
-from mnemon.ports.chat import Prompt, Reply, Schema, Turn
+from memolith.adapters.chat.callable import CallableChat
+from memolith.errors import ServiceFailed
+from memolith.ports.chat import Prompt, Reply, Schema, Turn
 
 ASKED = Prompt((Turn("system", "Be brief."), Turn("user", "My PIN is 4711")))
 

@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from mnemon import Mnemon
-from mnemon.adapters.chat.anthropic import AnthropicChat
-from mnemon.adapters.chat.configured import configured
-from mnemon.adapters.chat.ollama import OllamaChat
-from mnemon.adapters.chat.openai import OpenAIChat
-from mnemon.bootstrap import open_chat
-from mnemon.config import load
-from mnemon.config.reference import in_force
-from mnemon.config.settings import Chat
-from mnemon.errors import InvalidConfiguration, InvalidInput
-from mnemon.ports.chat import Prompt, Reply, Turn
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith
+from memolith.adapters.chat.anthropic import AnthropicChat
+from memolith.adapters.chat.configured import configured
+from memolith.adapters.chat.ollama import OllamaChat
+from memolith.adapters.chat.openai import OpenAIChat
+from memolith.bootstrap import open_chat
+from memolith.config import load
+from memolith.config.reference import in_force
+from memolith.config.settings import Chat
+from memolith.errors import InvalidConfiguration, InvalidInput
+from memolith.ports.chat import Prompt, Reply, Turn
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 KEYS = {"OPENAI_API_KEY": "sk-open", "ANTHROPIC_API_KEY": "sk-anthropic", "MINE": "sk-mine"}
 
@@ -84,7 +84,10 @@ def test_a_key_in_the_place_of_its_variable_is_not_repeated() -> None:
     said = problem(Chat("openai", "m", api_key_env="sk-abcdef"))
     assert said.startswith("chat.api_key_env: must be the name of an environment variable")
     assert "abcdef" not in said
-    env = {"MNEMON_CHAT__API_KEY_ENV": "sk-abcdef", "MNEMON_CHAT__BASE_URL": "http://me:pw@x/v1"}
+    env = {
+        "MEMOLITH_CHAT__API_KEY_ENV": "sk-abcdef",
+        "MEMOLITH_CHAT__BASE_URL": "http://me:pw@x/v1",
+    }
     shown = {row.name: row.value for row in in_force(load(env=env))}
     assert shown["chat.api_key_env"] == "***"
     assert shown["chat.base_url"] == "http://***@x/v1"
@@ -92,7 +95,7 @@ def test_a_key_in_the_place_of_its_variable_is_not_repeated() -> None:
 
 def test_a_key_may_stand_in_a_file_beside_the_configuration(tmp_path: Path) -> None:
     (tmp_path / "key").write_text("sk-file\n")
-    file = tmp_path / "mnemon.toml"
+    file = tmp_path / "memolith.toml"
     file.write_text('[memory.chat]\nprovider = "openai"\nmodel = "m"\napi_key_file = "key"\n')
     settings = load(file).settings
     assert settings.chat.api_key_file == str(tmp_path / "key")
@@ -119,15 +122,15 @@ def test_a_client_that_is_not_installed_is_named_with_its_extra(
 ) -> None:
     monkeypatch.setitem(sys.modules, provider, None)
     said = problem(Chat(provider, "m"), KEYS)
-    assert said.endswith(f"pip install 'mnemon[{provider}]'")
+    assert said.endswith(f"pip install 'memolith[{provider}]'")
     assert said.startswith("chat.provider: ")
 
 
-def opened(**options: Any) -> Mnemon:
-    return Mnemon.open(":memory:", embedder=HashingEmbedder(64), tokens=WordCounter(), **options)
+def opened(**options: Any) -> Memolith:
+    return Memolith.open(":memory:", embedder=HashingEmbedder(64), tokens=WordCounter(), **options)
 
 
-def said(engine: Mnemon, text: str) -> str:
+def said(engine: Memolith, text: str) -> str:
     chat = engine.chat_model("alice")
     assert chat is not None
     return chat.complete(Prompt((Turn("user", text),))).text
@@ -160,7 +163,7 @@ def test_a_configured_model_without_its_key_is_refused_at_opening(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    file = tmp_path / "mnemon.toml"
+    file = tmp_path / "memolith.toml"
     file.write_text('[memory.chat]\nprovider = "openai"\nmodel = "m"\n')
     with pytest.raises(InvalidConfiguration, match=r"chat\.api_key_env"):
         opened(config=file)

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from mnemon.adapters.chat.callable import CallableChat
-from mnemon.adapters.chat.steady import Care, SteadyChat
-from mnemon.errors import LimitReached, ServiceFailed
-from mnemon.policies.retrying import Breaking, Retrying
-from mnemon.ports.chat import Prompt, Reply, Turn
+from memolith.adapters.chat.callable import CallableChat
+from memolith.adapters.chat.steady import Care, SteadyChat
+from memolith.errors import LimitReached, ServiceFailed
+from memolith.policies.retrying import Breaking, Retrying
+from memolith.ports.chat import Prompt, Reply, Turn
 
 ASKED = Prompt((Turn("user", "Hello"),))
 

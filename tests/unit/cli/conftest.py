@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from mnemon import Mnemon
-from mnemon.config import Loaded
-from mnemon.entrypoints.cli.main import cli
-from mnemon.ports.clock import Clock
-from mnemon.ports.embedder import Embedder
-from mnemon.ports.tokens import TokenCounter
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
-from mnemon.testing.model_server import ModelServer
+from memolith import Memolith
+from memolith.config import Loaded
+from memolith.entrypoints.cli.main import cli
+from memolith.ports.clock import Clock
+from memolith.ports.embedder import Embedder
+from memolith.ports.tokens import TokenCounter
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.model_server import ModelServer
 from unit.cli.scripted import Model, settings
 
 
@@ -39,8 +39,8 @@ class WithoutModel:
         embedder: Embedder | None = None,
         clock: Clock | None = None,
         worker: bool | None = None,
-    ) -> Mnemon:
-        return Mnemon.open(
+    ) -> Memolith:
+        return Memolith.open(
             store,
             embedder=embedder or self.hashing,
             clock=clock or self.clock,
@@ -73,12 +73,12 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """`mnemon`, called in this process."""
+    """`memolith`, called in this process."""
 
     wiring: WithoutModel
 
     def __call__(self, *args: str, stdin: str | bytes | None = None) -> Answer:
-        result = CliRunner().invoke(cli, args, input=stdin, obj=self.wiring, prog_name="mnemon")
+        result = CliRunner().invoke(cli, args, input=stdin, obj=self.wiring, prog_name="memolith")
         if result.exception and not isinstance(result.exception, SystemExit):
             raise result.exception
         return Answer(result.exit_code, result.stdout, result.stderr)
@@ -100,13 +100,13 @@ def clock() -> SettableClock:
 
 
 @pytest.fixture
-def mnemon(tmp_path: Path, clock: SettableClock, monkeypatch: pytest.MonkeyPatch) -> Program:
+def memolith(tmp_path: Path, clock: SettableClock, monkeypatch: pytest.MonkeyPatch) -> Program:
     """The program, in an empty folder and an environment that has nothing set."""
     monkeypatch.chdir(tmp_path)
     for variable in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "HOME", "USERPROFILE", "LOCALAPPDATA"):
         monkeypatch.setenv(variable, str(tmp_path / "home"))
     monkeypatch.setenv("LOGNAME", "tester")
-    monkeypatch.setenv("MNEMON_DEBUG", "1")
+    monkeypatch.setenv("MEMOLITH_DEBUG", "1")
     return Program(WithoutModel(clock))
 
 
@@ -117,9 +117,11 @@ def model() -> Model:
 
 
 @pytest.fixture
-def server(model: Model, mnemon: Program, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+def server(
+    model: Model, memolith: Program, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[ModelServer]:
     """A scripted model, which the program is told of; its store is not encrypted."""
-    del mnemon  # first: it empties the environment
+    del memolith  # first: it empties the environment
     with ModelServer(model) as running:
         for name, value in settings(running).items():
             monkeypatch.setenv(name, value)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from mnemon.testing.model_server import Asked, ModelServer
+from memolith.testing.model_server import Asked, ModelServer
 
 FACT = "The user lives in Oslo."
 
@@ -59,10 +59,10 @@ def fact(content: str) -> dict[str, Any]:
 def settings(server: ModelServer) -> dict[str, str]:
     """Return the variables that name a scripted model."""
     return {
-        "MNEMON_CHAT__PROVIDER": "openai",
-        "MNEMON_CHAT__MODEL": "scripted",
-        "MNEMON_CHAT__BASE_URL": server.openai_url,
-        "MNEMON_CHAT__MAX_RETRIES": "0",
+        "MEMOLITH_CHAT__PROVIDER": "openai",
+        "MEMOLITH_CHAT__MODEL": "scripted",
+        "MEMOLITH_CHAT__BASE_URL": server.openai_url,
+        "MEMOLITH_CHAT__MAX_RETRIES": "0",
         "OPENAI_API_KEY": "sk-of-the-tests",
-        "MNEMON_ENABLE_ENCRYPTION": "false",
+        "MEMOLITH_ENABLE_ENCRYPTION": "false",
     }

@@ -1,4 +1,4 @@
-"""`mnemon chat` in this process: what a scripted model is told, and what is made of its answers."""
+"""`memolith chat` in this process, against a scripted model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mnemon.testing.model_server import Answer, Asked, ModelServer, cut_off, refused
+from memolith.testing.model_server import Answer, Asked, ModelServer, cut_off, refused
 from unit.cli.scripted import FACT, Model
 
 pytestmark = pytest.mark.usefixtures("server")
@@ -19,57 +19,59 @@ BROKEN = "This goes well until it breaks off somewhere in the middle of it all"
 
 
 @pytest.fixture
-def said(mnemon: Any) -> Callable[..., str]:
+def said(memolith: Any) -> Callable[..., str]:
     """Says lines, and returns what is shown."""
 
     def say(*lines: str, args: tuple[str, ...] = ()) -> str:
-        out: str = mnemon.ok("chat", *args, stdin="\n".join(lines)).out
+        out: str = memolith.ok("chat", *args, stdin="\n".join(lines)).out
         return out
 
     return say
 
 
-def logged(mnemon: Any) -> list[tuple[str, str]]:
-    lines = map(json.loads, mnemon.ok("export").out.splitlines()[1:])
+def logged(memolith: Any) -> list[tuple[str, str]]:
+    lines = map(json.loads, memolith.ok("export").out.splitlines()[1:])
     return [(one["role"], one["content"]) for one in lines if "role" in one]
 
 
 def test_without_a_model_it_says_how_to_name_one(
-    mnemon: Any, monkeypatch: pytest.MonkeyPatch
+    memolith: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MNEMON_CHAT__PROVIDER", "none")
-    answer = mnemon("chat", stdin="Hello")
+    monkeypatch.setenv("MEMOLITH_CHAT__PROVIDER", "none")
+    answer = memolith("chat", stdin="Hello")
     assert answer.code == 3
-    assert "MNEMON_CHAT__PROVIDER=ollama" in answer.err
+    assert "MEMOLITH_CHAT__PROVIDER=ollama" in answer.err
 
 
-def test_what_fails_leaves_the_users_words_and_says_so_in_a_line(mnemon: Any, model: Model) -> None:
+def test_what_fails_leaves_the_users_words_and_says_so_in_a_line(
+    memolith: Any, model: Model
+) -> None:
     model.answers = {
         "Please refuse": refused(400),
         "Please break": cut_off(BROKEN),
         "Please cut": Answer("This is cut", is_whole=False),
         "Say nothing": "",
     }
-    answer = mnemon("chat", stdin="\n".join(model.answers))
+    answer = memolith("chat", stdin="\n".join(model.answers))
     assert answer.code == 13
     assert answer.err.splitlines()[:4] == [
-        "mnemon: openai:scripted: refused what it was asked (status 400)",
-        "mnemon: openai:scripted: can't be reached, or broke off",
-        "mnemon: the service cut the reply off: it is kept, and not learned from",
-        "mnemon: the model said nothing",
+        "memolith: openai:scripted: refused what it was asked (status 400)",
+        "memolith: openai:scripted: can't be reached, or broke off",
+        "memolith: the service cut the reply off: it is kept, and not learned from",
+        "memolith: the model said nothing",
     ]
-    broken, cut = (text for role, text in logged(mnemon) if role == "assistant")
+    broken, cut = (text for role, text in logged(memolith) if role == "assistant")
     assert broken
     assert BROKEN.startswith(broken)
     assert cut == "This is cut"
-    assert [text for role, text in logged(mnemon) if role == "user"] == list(model.answers)
+    assert [text for role, text in logged(memolith) if role == "user"] == list(model.answers)
 
 
 def test_words_that_had_no_answer_go_with_the_next_ones(
-    said: Callable[..., str], mnemon: Any, model: Model
+    said: Callable[..., str], memolith: Any, model: Model
 ) -> None:
     model.answers = {"Please refuse": refused(400)}
-    assert mnemon("chat", stdin="Please refuse").code == 13
+    assert memolith("chat", stdin="Please refuse").code == 13
     said("And now?")
     assert model.told == [("user", "Please refuse\n\nAnd now?")]
 
@@ -96,7 +98,7 @@ def test_the_memory_leaves_out_what_the_model_is_told_anyway(
 def test_what_the_window_has_no_room_for_is_left_out_the_oldest_first(
     said: Callable[..., str], model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MNEMON_CHAT__CONTEXT_WINDOW", "1000")
+    monkeypatch.setenv("MEMOLITH_CHAT__CONTEXT_WINDOW", "1000")
     said(*(f"Line {number} {'and more ' * 20}" for number in range(12)))
     kept = [content.split()[1] for role, content in model.told if role == "user"]
     assert kept == [str(number) for number in range(12)][-len(kept) :]
@@ -106,14 +108,14 @@ def test_what_the_window_has_no_room_for_is_left_out_the_oldest_first(
 
 
 def test_secrets_leave_the_machine_neither_way(
-    mnemon: Any, model: Model, server: ModelServer
+    memolith: Any, model: Model, server: ModelServer
 ) -> None:
     key = "sk-" + "a1B2c3D4" * 5
     model.answers = {"My key is [REDACTED]": f"So it is {key}"}
-    answer = mnemon.ok("chat", stdin=f"My key is {key}\nAnd?")
+    answer = memolith.ok("chat", stdin=f"My key is {key}\nAnd?")
     assert "1 secret redacted" in answer.err
     assert not any(key in str(one.body) for one in server.asked)
-    assert ("assistant", "So it is [REDACTED]") in logged(mnemon)
+    assert ("assistant", "So it is [REDACTED]") in logged(memolith)
 
 
 def test_control_characters_are_shown_and_not_obeyed(
@@ -123,10 +125,10 @@ def test_control_characters_are_shown_and_not_obeyed(
     assert said("Please") == "red \\x1b[31m and\\x07 back\nand on\n"
 
 
-def test_programs_get_a_line_for_each_answer(mnemon: Any, model: Model) -> None:
+def test_programs_get_a_line_for_each_answer(memolith: Any, model: Model) -> None:
     model.answers = {"Please refuse": refused(400)}
     lines = "I live in Oslo\n/context\nPlease refuse\n/memories"
-    answer = mnemon("chat", "--profile", "facts", "--json", stdin=lines)
+    answer = memolith("chat", "--profile", "facts", "--json", stdin=lines)
     first, context, failed, found = map(json.loads, answer.out.splitlines())
     assert first["reply"] == "You said I live in Oslo"
     assert (first["is_whole"], first["problem"], first["used"]) == (True, None, [])
@@ -138,40 +140,43 @@ def test_programs_get_a_line_for_each_answer(mnemon: Any, model: Model) -> None:
 
 
 def test_without_learning_all_is_logged_and_nothing_learned(
-    mnemon: Any, server: ModelServer
+    memolith: Any, server: ModelServer
 ) -> None:
-    mnemon.ok("chat", "--no-learn", "--profile", "facts", stdin="I live in Oslo")
-    assert logged(mnemon) == [("user", "I live in Oslo"), ("assistant", "You said I live in Oslo")]
-    assert mnemon.json("list")["memories"] == []
+    memolith.ok("chat", "--no-learn", "--profile", "facts", stdin="I live in Oslo")
+    assert logged(memolith) == [
+        ("user", "I live in Oslo"),
+        ("assistant", "You said I live in Oslo"),
+    ]
+    assert memolith.json("list")["memories"] == []
     assert all(one.is_stream for one in server.asked)
 
 
-def test_what_begins_with_a_slash_is_a_command_or_a_message(mnemon: Any, model: Model) -> None:
-    answer = mnemon.ok("chat", stdin="/nonsense\n/help\n\n/etc/hosts is what?\n/quit\nNever said")
-    assert "mnemon: there is no /nonsense" in answer.err
+def test_what_begins_with_a_slash_is_a_command_or_a_message(memolith: Any, model: Model) -> None:
+    answer = memolith.ok("chat", stdin="/nonsense\n/help\n\n/etc/hosts is what?\n/quit\nNever said")
+    assert "memolith: there is no /nonsense" in answer.err
     assert answer.err.count("/memories") == 2
     assert model.told == [("user", "/etc/hosts is what?")]
 
 
 def test_an_interrupt_ends_the_reply_and_the_program_where_nobody_types(
-    mnemon: Any, model: Model
+    memolith: Any, model: Model
 ) -> None:
     def interrupting(_asked: Asked) -> Answer:
         os.kill(os.getpid(), signal.SIGINT)
         return Answer("never read", delay_s=30)
 
     model.answers = {"Wait": interrupting}
-    answer = mnemon("chat", stdin="Hello\nWait\nNever said")
+    answer = memolith("chat", stdin="Hello\nWait\nNever said")
     assert answer.code == 130
-    assert "mnemon: stopped" in answer.err
-    assert [text for role, text in logged(mnemon) if role == "user"] == ["Hello", "Wait"]
+    assert "memolith: stopped" in answer.err
+    assert [text for role, text in logged(memolith) if role == "user"] == ["Hello", "Wait"]
 
 
 def test_a_store_that_is_switched_off_keeps_the_conversation_in_mind_only(
-    mnemon: Any, model: Model, monkeypatch: pytest.MonkeyPatch
+    memolith: Any, model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MNEMON_ENABLED", "false")
-    answer = mnemon("chat", stdin="My kayak is red\nWhat colour is it?")
+    monkeypatch.setenv("MEMOLITH_ENABLED", "false")
+    answer = memolith("chat", stdin="My kayak is red\nWhat colour is it?")
     assert answer.out == "You said My kayak is red\nYou said What colour is it?\n"
     assert "not kept: memory is switched off" in answer.err
     assert ("user", "My kayak is red") in model.told

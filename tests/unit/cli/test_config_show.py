@@ -1,4 +1,4 @@
-"""`mnemon config show`."""
+"""`memolith config show`."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from mnemon.config.loading import ALL
+from memolith.config.loading import ALL
 
 
 def test_every_setting_is_shown_with_where_it_comes_from(
-    mnemon: Any, monkeypatch: pytest.MonkeyPatch
+    memolith: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Path("mnemon.toml").write_text("[memory]\ntoken_budget = 500\n")
-    monkeypatch.setenv("MNEMON_RAG_LIMIT", "9")
-    rows = {row["name"]: row for row in mnemon.json("config", "show", "--store", "x.db")}
+    Path("memolith.toml").write_text("[memory]\ntoken_budget = 500\n")
+    monkeypatch.setenv("MEMOLITH_RAG_LIMIT", "9")
+    rows = {row["name"]: row for row in memolith.json("config", "show", "--store", "x.db")}
     origins = {name: rows[name]["origin"] for name in ("token_budget", "rag_limit", "store")}
     assert origins == {
-        "token_budget": "mnemon.toml:2",
-        "rag_limit": "environment MNEMON_RAG_LIMIT",
+        "token_budget": "memolith.toml:2",
+        "rag_limit": "environment MEMOLITH_RAG_LIMIT",
         "store": "argument",
     }
     assert {name: row["note"] for name, row in rows.items()} == {
@@ -27,39 +27,39 @@ def test_every_setting_is_shown_with_where_it_comes_from(
     }
 
 
-def test_the_table_shows_the_same(mnemon: Any) -> None:
-    out = mnemon.ok("config").out
+def test_the_table_shows_the_same(memolith: Any) -> None:
+    out = memolith.ok("config").out
     assert "rag_limit" in out
     assert "companion only" in out
 
 
-def test_secrets_are_hidden(mnemon: Any) -> None:
-    out = mnemon.ok("config", "show", "--store", "postgresql://me:hunter2@host/db").out
+def test_secrets_are_hidden(memolith: Any) -> None:
+    out = memolith.ok("config", "show", "--store", "postgresql://me:hunter2@host/db").out
     assert "hunter2" not in out
     assert "***@host" in out
 
 
-def test_a_wrong_setting_is_an_error_with_its_line(mnemon: Any) -> None:
-    Path("mnemon.toml").write_text("[memory]\nrag_limt = 5\n")
-    answer = mnemon("config", "show")
+def test_a_wrong_setting_is_an_error_with_its_line(memolith: Any) -> None:
+    Path("memolith.toml").write_text("[memory]\nrag_limt = 5\n")
+    answer = memolith("config", "show")
     assert answer.code == 3
     assert answer.err == (
-        "mnemon: rag_limt: there is no such setting; did you mean rag_limit? (mnemon.toml:2)\n"
+        "memolith: rag_limt: there is no such setting; did you mean rag_limit? (memolith.toml:2)\n"
     )
 
 
-def test_a_configuration_file_can_be_named(mnemon: Any) -> None:
+def test_a_configuration_file_can_be_named(memolith: Any) -> None:
     Path("other.toml").write_text("[memory]\nrag_limit = 7\n")
-    rows = {row["name"]: row["value"] for row in mnemon.json("--config", "other.toml", "config")}
+    rows = {row["name"]: row["value"] for row in memolith.json("--config", "other.toml", "config")}
     assert rows["rag_limit"] == 7
 
 
-def test_the_numbers_of_a_profile_of_ones_own_are_shown(mnemon: Any, tmp_path: Path) -> None:
-    (tmp_path / "mnemon.toml").write_text(
+def test_the_numbers_of_a_profile_of_ones_own_are_shown(memolith: Any, tmp_path: Path) -> None:
+    (tmp_path / "memolith.toml").write_text(
         '[memory.profiles.notes]\nbase = "companion"\nmerge_threshold = 0.9\n'
     )
-    shown = {row["name"]: row for row in mnemon.json("config", "show")}
+    shown = {row["name"]: row for row in memolith.json("config", "show")}
     assert shown["profiles.notes.base"]["value"] == "companion"
     assert shown["profiles.notes.merge_threshold"]["value"] == 0.9
-    assert shown["profiles.notes.merge_threshold"]["origin"].endswith("mnemon.toml:3")
+    assert shown["profiles.notes.merge_threshold"]["origin"].endswith("memolith.toml:3")
     assert shown["merge_threshold"]["value"] != 0.9

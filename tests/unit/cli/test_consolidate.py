@@ -1,4 +1,4 @@
-"""`mnemon consolidate`."""
+"""`memolith consolidate`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SAID = tuple(f"The kiln number {number} stands in Hall {number}." for number in 
 
 
 @pytest.fixture
-def tiers(mnemon: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+def tiers(memolith: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The program with profile `tiers`, small cascades, and no model."""
     for name, value in {
         "PROFILE": "tiers",
@@ -20,13 +20,13 @@ def tiers(mnemon: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
         "TIERS__LONG_TERM_THRESHOLD": "2",
         "TIERS__LONG_TERM_KEEP": "1",
     }.items():
-        monkeypatch.setenv(f"MNEMON_{name}", value)
-    return mnemon
+        monkeypatch.setenv(f"MEMOLITH_{name}", value)
+    return memolith
 
 
-def learn(mnemon: Any, *said: str, owner: str = "tester") -> None:
+def learn(memolith: Any, *said: str, owner: str = "tester") -> None:
     for each in said:
-        mnemon.ok("learn", each, "--owner", owner)
+        memolith.ok("learn", each, "--owner", owner)
 
 
 def test_it_says_what_it_makes_and_how(tiers: Any) -> None:
@@ -54,7 +54,7 @@ def test_a_summary_is_taken_back_and_restored(tiers: Any) -> None:
     learn(tiers, *SAID[:4])
     (made,) = tiers.json("consolidate")
     told = tiers.ok("consolidate", "--undo", made["id"]).out
-    assert told == f"Taken back: {made['id']}; mnemon restore brings it back\n"
+    assert told == f"Taken back: {made['id']}; memolith restore brings it back\n"
     assert tiers.ok("consolidate").out == NOTHING
     assert tiers("consolidate", "--undo", made["id"]).code != 0
     assert tiers.json("restore", made["id"])["state"] == "active"

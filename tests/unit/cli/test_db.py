@@ -1,4 +1,4 @@
-"""`mnemon db`."""
+"""`memolith db`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from mnemon.adapters.postgres.schema import SCHEMA
-from mnemon.adapters.sqlite.schema import MIGRATIONS
+from memolith.adapters.postgres.schema import SCHEMA
+from memolith.adapters.sqlite.schema import MIGRATIONS
 from postgres import dropped, own
 
 pytestmark = pytest.mark.sqlite  # or in a database, as each says
@@ -20,101 +20,101 @@ PLACE = own("cli_db")
 
 @pytest.fixture
 def url(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    monkeypatch.setenv("MNEMON_POSTGRES__SCHEMA", PLACE)
+    monkeypatch.setenv("MEMOLITH_POSTGRES__SCHEMA", PLACE)
     dropped(postgres_url, PLACE)
     yield postgres_url
     dropped(postgres_url, PLACE)
 
 
-def test_the_status_of_a_file_is_shown_without_making_it(mnemon: Any, tmp_path: Any) -> None:
-    assert mnemon.json("db", "status", "--store", "memory.db")["schema_found"] == 0
+def test_the_status_of_a_file_is_shown_without_making_it(memolith: Any, tmp_path: Any) -> None:
+    assert memolith.json("db", "status", "--store", "memory.db")["schema_found"] == 0
     assert not (tmp_path / "memory.db").exists()
-    mnemon.ok("remember", "The gate's code is 4711", "--store", "memory.db")
-    found = mnemon.json("db", "status", "--store", "memory.db")
+    memolith.ok("remember", "The gate's code is 4711", "--store", "memory.db")
+    found = memolith.json("db", "status", "--store", "memory.db")
     assert (found["schema_found"], found["schema_needed"]) == (len(MIGRATIONS), len(MIGRATIONS))
     assert (found["owners"], found["encryption"]) == (1, "xchacha20-poly1305")
     assert found["size_bytes"] > 10_000
-    shown = mnemon.ok("db", "status", "--store", "memory.db").out
+    shown = memolith.ok("db", "status", "--store", "memory.db").out
     assert "as needed" in shown
     assert found["key_ring"].endswith("memory_encryption.key.ring")
 
 
-def test_a_file_needs_no_upgrade_and_has_no_index(mnemon: Any) -> None:
-    assert "when it is opened" in mnemon.ok("db", "upgrade", "--store", "memory.db").out
+def test_a_file_needs_no_upgrade_and_has_no_index(memolith: Any) -> None:
+    assert "when it is opened" in memolith.ok("db", "upgrade", "--store", "memory.db").out
     for what in ("index", "distribute"):
-        refused = mnemon("db", what, "--store", "memory.db")
+        refused = memolith("db", what, "--store", "memory.db")
         assert refused.code == 2
         assert "is a file" in refused.err
-    assert mnemon("db", "status", "--drop", "--store", "memory.db").code == 2
+    assert memolith("db", "status", "--drop", "--store", "memory.db").code == 2
 
 
-def test_a_database_is_upgraded_looked_at_and_indexed(mnemon: Any, url: str) -> None:
-    assert mnemon.json("db", "status", "--store", url)["schema_found"] == 0
-    made = mnemon.ok("db", "upgrade", "--store", url)
+def test_a_database_is_upgraded_looked_at_and_indexed(memolith: Any, url: str) -> None:
+    assert memolith.json("db", "status", "--store", url)["schema_found"] == 0
+    made = memolith.ok("db", "upgrade", "--store", url)
     assert f"schema {SCHEMA} was made" in made.out
     assert f"Schema {SCHEMA} is reached" in made.err
-    assert mnemon.json("db", "upgrade", "--store", url) == {"found": SCHEMA, "reached": SCHEMA}
-    assert "no vectors yet" in mnemon("db", "index", "--store", url).err
-    mnemon.ok("remember", "The gate's code is 4711", "--store", url, "--owner", "alice")
-    done = mnemon.ok("db", "index", "--store", url)
+    assert memolith.json("db", "upgrade", "--store", url) == {"found": SCHEMA, "reached": SCHEMA}
+    assert "no vectors yet" in memolith("db", "index", "--store", url).err
+    memolith.ok("remember", "The gate's code is 4711", "--store", url, "--owner", "alice")
+    done = memolith.ok("db", "index", "--store", url)
     assert "CREATE INDEX CONCURRENTLY passages_nearest" in done.err
-    assert mnemon.json("db", "index", "--store", url)["changed"] is False
-    found = mnemon.json("db", "status", "--store", url)
+    assert memolith.json("db", "index", "--store", url)["changed"] is False
+    found = memolith.json("db", "status", "--store", url)
     assert [(each["kind"], each["is_valid"]) for each in found["vector_indexes"]] == [
         ("hnsw", True)
     ]
-    assert (found["role"], found["unbound"], found["owners"]) == ("mnemon_application", "", 1)
+    assert (found["role"], found["unbound"], found["owners"]) == ("memolith_application", "", 1)
     assert found["key_ring"].endswith(f"schema {PLACE}_keys")
-    shown = mnemon.ok("db", "status", "--store", url).out
+    shown = memolith.ok("db", "status", "--store", url).out
     assert "passages_nearest: hnsw" in shown
-    assert mnemon.json("db", "index", "--drop", "--store", url) == {"dropped": True}
-    assert mnemon.json("db", "index", "--drop", "--store", url) == {"dropped": False}
+    assert memolith.json("db", "index", "--drop", "--store", url) == {"dropped": True}
+    assert memolith.json("db", "index", "--drop", "--store", url) == {"dropped": False}
 
 
 def test_the_keys_of_a_database_are_backed_up_brought_back_and_changed(
-    mnemon: Any, url: str, tmp_path: Path
+    memolith: Any, url: str, tmp_path: Path
 ) -> None:
-    mnemon.ok("remember", "The gate's code is 4711", "--store", url, "--owner", "alice")
-    mnemon.ok("key", "rotate", "--store", url)
-    said = mnemon.json("key", "rotate", "--store", url, "--owner", "alice")
+    memolith.ok("remember", "The gate's code is 4711", "--store", url, "--owner", "alice")
+    memolith.ok("key", "rotate", "--store", url)
+    said = memolith.json("key", "rotate", "--store", url, "--owner", "alice")
     assert said == {"owner_id": "alice", "version": 2}
-    mnemon.ok("key", "backup", "keys.json", "--store", url)
-    assert mnemon("key", "restore", "keys.json", "--store", url).code == 6
+    memolith.ok("key", "backup", "keys.json", "--store", url)
+    assert memolith("key", "restore", "keys.json", "--store", url).code == 6
     (master,) = (tmp_path / "home").rglob("memory_encryption.key*")
     master.unlink()
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(f"DROP SCHEMA {PLACE}_keys CASCADE".encode())
-    lost = mnemon("list", "--store", url, "--owner", "alice")
+    lost = memolith("list", "--store", url, "--owner", "alice")
     assert lost.code == 9
-    assert "mnemon key restore" in lost.err
-    mnemon.ok("key", "restore", "keys.json", "--store", url)
-    rows = mnemon.json("list", "--store", url, "--owner", "alice")["memories"]
+    assert "memolith key restore" in lost.err
+    memolith.ok("key", "restore", "keys.json", "--store", url)
+    rows = memolith.json("list", "--store", url, "--owner", "alice")["memories"]
     assert [row["content"] for row in rows] == ["The gate's code is 4711"]
 
 
-def test_a_role_that_sees_all_owners_is_shown(mnemon: Any, url: str) -> None:
-    mnemon.ok("db", "upgrade", "--store", url)
-    login = own("mnemon_test_unbound")
+def test_a_role_that_sees_all_owners_is_shown(memolith: Any, url: str) -> None:
+    memolith.ok("db", "upgrade", "--store", url)
+    login = own("memolith_test_unbound")
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(f"DROP ROLE IF EXISTS {login}".encode())
         connection.execute(f"CREATE ROLE {login} LOGIN BYPASSRLS".encode())
-        connection.execute(f"GRANT mnemon_application TO {login} WITH SET FALSE".encode())
-    found = mnemon.json("db", "status", "--store", f"{url}&user={login}")
+        connection.execute(f"GRANT memolith_application TO {login} WITH SET FALSE".encode())
+    found = memolith.json("db", "status", "--store", f"{url}&user={login}")
     assert found["role"] == login
     assert "bound by no row-level security" in found["unbound"]
 
 
-def test_without_citus_distribute_says_so(mnemon: Any, url: str) -> None:
-    mnemon.ok("db", "upgrade", "--store", url)
-    refused = mnemon("db", "distribute", "--store", url)
+def test_without_citus_distribute_says_so(memolith: Any, url: str) -> None:
+    memolith.ok("db", "upgrade", "--store", url)
+    refused = memolith("db", "distribute", "--store", url)
     assert refused.code == 3
     assert "has no Citus" in refused.err
 
 
-def test_no_password_is_shown(mnemon: Any, url: str) -> None:
+def test_no_password_is_shown(memolith: Any, url: str) -> None:
     for named in ("postgresql://me:hunter2@127.0.0.1:1/db", f"{url}&password=hunter2"):
         for command in (("db", "status"), ("db", "upgrade"), ("stats",), ("reset", "--yes")):
             for form in ((), ("--json",)):
-                answer = mnemon(*command, *form, "--store", named)
+                answer = memolith(*command, *form, "--store", named)
                 assert "hunter2" not in answer.out + answer.err
-    assert "hunter2" not in mnemon("reset", "--store", f"{url}&password=hunter2", stdin="n\n").err
+    assert "hunter2" not in memolith("reset", "--store", f"{url}&password=hunter2", stdin="n\n").err

@@ -1,4 +1,4 @@
-"""`mnemon eval` and `mnemon demo`."""
+"""`memolith eval` and `memolith demo`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mnemon.demo import load_conversation, load_facts
+from memolith.demo import load_conversation, load_facts
 
 LINES: list[dict[str, Any]] = [
     {"type": "message", "conversation": "c1", "session": "s1", "id": "m1", "speaker": "Ann",
@@ -28,61 +28,61 @@ def data(lines: list[dict[str, Any]]) -> str:
     return "data.jsonl"
 
 
-def test_an_evaluation_has_the_figures_of_all_systems(mnemon: Any) -> None:
-    report = mnemon.json("eval", "jsonl", data(LINES))
-    assert list(report["systems"]) == ["mnemon", "cosine", "bm25", "sum", "rrf"]
+def test_an_evaluation_has_the_figures_of_all_systems(memolith: Any) -> None:
+    report = memolith.json("eval", "jsonl", data(LINES))
+    assert list(report["systems"]) == ["memolith", "cosine", "bm25", "sum", "rrf"]
     for groups in report["systems"].values():
         assert groups["all"]["questions"] == 1
         assert groups["place"]["measures"]["recall@10"]["mean"] == 1.0
     assert report["about"]["data"] == "data.jsonl"
 
 
-def test_the_baselines_can_be_left_out(mnemon: Any) -> None:
-    report = mnemon.json("eval", "jsonl", data(LINES), "--no-baselines")
-    assert list(report["systems"]) == ["mnemon"]
+def test_the_baselines_can_be_left_out(memolith: Any) -> None:
+    report = memolith.json("eval", "jsonl", data(LINES), "--no-baselines")
+    assert list(report["systems"]) == ["memolith"]
 
 
-def test_the_tables_show_the_same(mnemon: Any) -> None:
-    out = mnemon.ok("eval", "jsonl", data(LINES), "--sample", "c1").out
-    for part in ("mnemon", "cosine", "R@10", "MRR", "100.0", "1 conversation"):
+def test_the_tables_show_the_same(memolith: Any) -> None:
+    out = memolith.ok("eval", "jsonl", data(LINES), "--sample", "c1").out
+    for part in ("memolith", "cosine", "R@10", "MRR", "100.0", "1 conversation"):
         assert part in out
 
 
 def test_changes_of_facts_are_measured_on_pairs_of_ones_own_too(
-    mnemon: Any, tmp_path: Path
+    memolith: Any, tmp_path: Path
 ) -> None:
-    assert mnemon.json("eval", "changes")["changed"]["precision"] == 1.0
+    assert memolith.json("eval", "changes")["changed"]["precision"] == 1.0
     file = tmp_path / "pairs.jsonl"
     file.write_text(
         '{"old": "I live in Oslo.", "new": "I live in Bergen.", "label": "changed"}\n'
         '{"old": "I like tea.", "new": "I prefer juice.", "label": "changed"}\n'
         '{"old": "I am 34.", "new": "I am 35.", "label": "both true"}\n'
     )
-    found = mnemon.json("eval", "changes", str(file))
+    found = memolith.json("eval", "changes", str(file))
     assert found["changed"] == {"precision": 0.5, "recall": 0.5}
     assert [each["old"] for each in found["wrong"]] == ["I am 34."]
-    assert "precision 50.0%, recall 50.0%" in mnemon.ok("eval", "changes", str(file)).out
+    assert "precision 50.0%, recall 50.0%" in memolith.ok("eval", "changes", str(file)).out
     file.write_text('{"old": "I live in Oslo."}\n')
-    assert f"{file}, line 1" in mnemon("eval", "changes", str(file)).err
+    assert f"{file}, line 1" in memolith("eval", "changes", str(file)).err
     file.write_text("\n")
-    assert "holds no pairs" in mnemon("eval", "changes", str(file)).err
-    assert mnemon("eval", "locomo").code == 2
+    assert "holds no pairs" in memolith("eval", "changes", str(file)).err
+    assert memolith("eval", "locomo").code == 2
 
 
-def test_an_evaluation_leaves_the_users_store_alone(mnemon: Any) -> None:
-    mnemon.ok("eval", "jsonl", data(LINES), "--no-baselines", "--store", "mine.db")
+def test_an_evaluation_leaves_the_users_store_alone(memolith: Any) -> None:
+    memolith.ok("eval", "jsonl", data(LINES), "--no-baselines", "--store", "mine.db")
     assert not Path("mine.db").exists()
 
 
-def test_data_without_questions_is_an_error(mnemon: Any) -> None:
-    answer = mnemon("eval", "jsonl", data(LINES), "--sample", "c2")
+def test_data_without_questions_is_an_error(memolith: Any) -> None:
+    answer = memolith("eval", "jsonl", data(LINES), "--sample", "c2")
     assert answer.code == 2
     assert "no question" in answer.err
-    assert mnemon("eval", "jsonl", data(LINES), "--samples", "0").code == 2
+    assert memolith("eval", "jsonl", data(LINES), "--samples", "0").code == 2
 
 
-def test_the_demo_replays_asks_and_shows_why(mnemon: Any) -> None:
-    out = mnemon.ok("demo", "--questions", "2").out
+def test_the_demo_replays_asks_and_shows_why(memolith: Any) -> None:
+    out = memolith.ok("demo", "--questions", "2").out
     for part in (
         "Replaying what lena",
         "The same once more: 0 added",
@@ -94,26 +94,26 @@ def test_the_demo_replays_asks_and_shows_why(mnemon: Any) -> None:
     assert max(len(line) for line in out.splitlines()) <= 100
 
 
-def test_the_demo_answers_in_json_too(mnemon: Any) -> None:
-    answer = mnemon.json("demo", "--questions", "3")
+def test_the_demo_answers_in_json_too(memolith: Any) -> None:
+    answer = memolith.json("demo", "--questions", "3")
     assert len(answer["questions"]) == 3
     for asked in answer["questions"]:
         assert len(asked["result"]["memories"]) == 5
         assert asked["prompt"].startswith("<memory>")
 
 
-def test_the_demo_leaves_the_users_store_alone(mnemon: Any) -> None:
-    mnemon.ok("demo", "--questions", "0")
-    assert mnemon.json("stats")["messages"] == 0
+def test_the_demo_leaves_the_users_store_alone(memolith: Any) -> None:
+    memolith.ok("demo", "--questions", "0")
+    assert memolith.json("stats")["messages"] == 0
 
 
-def test_the_demo_can_stay_in_a_store_that_is_named(mnemon: Any) -> None:
-    mnemon.ok("demo", "--questions", "0", "--store", "demo.db")
-    assert mnemon.json("stats", "--store", "demo.db", "--owner", "lena")["messages"] == 88
+def test_the_demo_can_stay_in_a_store_that_is_named(memolith: Any) -> None:
+    memolith.ok("demo", "--questions", "0", "--store", "demo.db")
+    assert memolith.json("stats", "--store", "demo.db", "--owner", "lena")["messages"] == 88
 
 
-def test_every_profile_shows_what_it_makes_of_the_same(mnemon: Any) -> None:
-    sides = mnemon.json("demo", "--profiles")
+def test_every_profile_shows_what_it_makes_of_the_same(memolith: Any) -> None:
+    sides = memolith.json("demo", "--profiles")
     assert [side["profile"] for side in sides] == [
         "standard",
         "companion",
@@ -125,16 +125,16 @@ def test_every_profile_shows_what_it_makes_of_the_same(mnemon: Any) -> None:
     assert {side["messages"] for side in sides} == {88}
     assert all(len(side["answers"]) == 3 for side in sides)
     assert all(side["kept"] for side in sides)
-    assert "Side by side" in mnemon.ok("demo", "--profiles").out
+    assert "Side by side" in memolith.ok("demo", "--profiles").out
 
 
-def test_with_a_model_facts_are_learned_over_the_real_client(mnemon: Any) -> None:
-    out = mnemon.ok("demo", "--model", "--questions", "1").out
+def test_with_a_model_facts_are_learned_over_the_real_client(memolith: Any) -> None:
+    out = memolith.ok("demo", "--model", "--questions", "1").out
     for part in (
         "identity    Lena lives in Leipzig, in Südvorstadt.",
         "The same once more: 0 added.",
         "Is over, since its time was up:",
-        "Withheld, since no sentence says so (mnemon review):",
+        "Withheld, since no sentence says so (memolith review):",
         "    Lena runs for a club in Dresden.",
         "44 for extraction",
     ):
@@ -143,13 +143,13 @@ def test_with_a_model_facts_are_learned_over_the_real_client(mnemon: Any) -> Non
 
 
 def test_without_the_client_it_says_what_to_install(
-    mnemon: Any, monkeypatch: pytest.MonkeyPatch
+    memolith: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "openai", None)
-    answer = mnemon("demo", "--model")
+    answer = memolith("demo", "--model")
     assert answer.code == 3
-    assert "mnemon[openai]" in answer.err
-    assert mnemon("demo", "--model", "--profiles").code == 2
+    assert "memolith[openai]" in answer.err
+    assert memolith("demo", "--model", "--profiles").code == 2
 
 
 def test_the_facts_of_the_demo_stand_on_messages_there_are() -> None:

@@ -1,4 +1,4 @@
-"""`mnemon import` and `mnemon export`."""
+"""`memolith import` and `memolith export`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from mnemon.entrypoints.cli import imports
-from mnemon.testing.clock import SettableClock
+from memolith.entrypoints.cli import imports
+from memolith.testing.clock import SettableClock
 
 LOCOMO = [
     {
@@ -131,103 +131,109 @@ def file_of(value: Any, name: str = "file.json") -> str:
     ],
 )
 def test_a_second_import_adds_nothing(
-    mnemon: Any, clock: SettableClock, format_: str, value: Any, messages: int, memories: int
+    memolith: Any, clock: SettableClock, format_: str, value: Any, messages: int, memories: int
 ) -> None:
     file = file_of(value)
-    first = mnemon.json("import", format_, file)
+    first = memolith.json("import", format_, file)
     assert (first["messages"], first["memories"], first["already"]) == (messages, memories, 0)
-    stats = mnemon.json("stats")
+    stats = memolith.json("stats")
     clock.advance(timedelta(hours=1))
-    second = mnemon.json("import", format_, file)
+    second = memolith.json("import", format_, file)
     assert (second["messages"], second["memories"]) == (0, 0)
     assert second["already"] >= messages
     del stats["usage"]  # of the hour that it is
-    assert mnemon.json("stats").items() >= stats.items()
+    assert memolith.json("stats").items() >= stats.items()
 
 
 def told(content: str, **fields: Any) -> str:
     return json.dumps({"type": "memory", "content": content, **fields}) + "\n"
 
 
-def actions(mnemon: Any, content: str) -> list[str]:
-    (memory,) = (one for one in mnemon.json("list")["memories"] if one["content"] == content)
-    return [event["action"] for event in mnemon.json("history", memory["id"])["events"]]
+def actions(memolith: Any, content: str) -> list[str]:
+    (memory,) = (one for one in memolith.json("list")["memories"] if one["content"] == content)
+    return [event["action"] for event in memolith.json("history", memory["id"])["events"]]
 
 
-def test_a_memory_imported_again_leaves_no_trace(mnemon: Any, clock: SettableClock) -> None:
+def test_a_memory_imported_again_leaves_no_trace(memolith: Any, clock: SettableClock) -> None:
     lines = told("Likes tea", tags=["drinks"]) + told("Prefers metric units", key="units")
     for origin in ([], ["--trusted"]):
         clock.advance(timedelta(hours=1))
-        mnemon.ok("import", "jsonl", file_of(lines), *origin)
-        assert actions(mnemon, "Likes tea") == ["remembered"]
-        assert actions(mnemon, "Prefers metric units") == ["remembered"]
+        memolith.ok("import", "jsonl", file_of(lines), *origin)
+        assert actions(memolith, "Likes tea") == ["remembered"]
+        assert actions(memolith, "Prefers metric units") == ["remembered"]
     clock.advance(timedelta(hours=1))
-    mnemon.ok("import", "jsonl", file_of(told("Likes tea", tags=["herbs"])))
-    assert actions(mnemon, "Likes tea") == ["remembered", "restated"]
+    memolith.ok("import", "jsonl", file_of(told("Likes tea", tags=["herbs"])))
+    assert actions(memolith, "Likes tea") == ["remembered", "restated"]
 
 
-def test_an_old_line_does_not_bring_back_what_was_changed_since(mnemon: Any) -> None:
+def test_an_old_line_does_not_bring_back_what_was_changed_since(memolith: Any) -> None:
     file = file_of(told("Prefers metric units", key="units"))
-    mnemon.ok("import", "jsonl", file)
-    (memory,) = mnemon.json("list")["memories"]
-    mnemon.ok("update", memory["id"], "Prefers nautical units")
-    assert mnemon.json("import", "jsonl", file)["already"] == 1
-    assert [one["content"] for one in mnemon.json("list")["memories"]] == ["Prefers nautical units"]
+    memolith.ok("import", "jsonl", file)
+    (memory,) = memolith.json("list")["memories"]
+    memolith.ok("update", memory["id"], "Prefers nautical units")
+    assert memolith.json("import", "jsonl", file)["already"] == 1
+    assert [one["content"] for one in memolith.json("list")["memories"]] == [
+        "Prefers nautical units"
+    ]
 
 
-def test_an_imported_memory_does_not_take_the_users_key(mnemon: Any) -> None:
-    mnemon.ok("remember", "Prefers metric units", "--key", "units")
-    answer = mnemon.json("import", "jsonl", file_of(told("Prefers imperial units", key="units")))
+def test_an_imported_memory_does_not_take_the_users_key(memolith: Any) -> None:
+    memolith.ok("remember", "Prefers metric units", "--key", "units")
+    answer = memolith.json("import", "jsonl", file_of(told("Prefers imperial units", key="units")))
     assert (answer["memories"], len(answer["unkeyed"])) == (1, 1)
-    found = {one["content"]: (one["key"], one["origin"]) for one in mnemon.json("list")["memories"]}
+    found = {
+        one["content"]: (one["key"], one["origin"]) for one in memolith.json("list")["memories"]
+    }
     assert found == {
         "Prefers metric units": ("units", "user"),
         "Prefers imperial units": (None, "import"),
     }
 
 
-def test_a_line_is_the_users_own_word_only_where_the_file_is_trusted(mnemon: Any) -> None:
+def test_a_line_is_the_users_own_word_only_where_the_file_is_trusted(memolith: Any) -> None:
     file = file_of(told("Likes tea", origin="user") + told("The tea is hot", origin="tool"))
-    mnemon.ok("import", "jsonl", file)
-    assert {one["origin"] for one in mnemon.json("list")["memories"]} == {"import", "tool"}
-    mnemon.ok("import", "jsonl", file, "--trusted")
-    assert {one["origin"] for one in mnemon.json("list")["memories"]} == {"user", "tool"}
+    memolith.ok("import", "jsonl", file)
+    assert {one["origin"] for one in memolith.json("list")["memories"]} == {"import", "tool"}
+    memolith.ok("import", "jsonl", file, "--trusted")
+    assert {one["origin"] for one in memolith.json("list")["memories"]} == {"user", "tool"}
 
 
-def test_one_sample_of_a_data_set_is_taken(mnemon: Any) -> None:
-    out = mnemon.ok("import", "locomo", file_of(LOCOMO), "--sample", "conv-2").out
+def test_one_sample_of_a_data_set_is_taken(memolith: Any) -> None:
+    out = memolith.ok("import", "locomo", file_of(LOCOMO), "--sample", "conv-2").out
     assert out == "Imported 2 messages of 1 conversation, 0 memories.\n"
-    assert "D1:1" in mnemon.ok("recall", "Where did Ann go?").out
+    assert "D1:1" in memolith.ok("recall", "Where did Ann go?").out
 
 
-def test_an_unknown_sample_is_told_the_known_ones(mnemon: Any) -> None:
-    answer = mnemon("import", "locomo", file_of(LOCOMO), "--sample", "conv-3")
+def test_an_unknown_sample_is_told_the_known_ones(memolith: Any) -> None:
+    answer = memolith("import", "locomo", file_of(LOCOMO), "--sample", "conv-3")
     assert answer.code == 2
     assert "conv-1, conv-2" in answer.err
 
 
-def test_other_formats_have_no_samples(mnemon: Any) -> None:
-    assert mnemon("import", "claude", file_of(CLAUDE), "--sample", "x").code == 2
+def test_other_formats_have_no_samples(memolith: Any) -> None:
+    assert memolith("import", "claude", file_of(CLAUDE), "--sample", "x").code == 2
 
 
-def test_an_export_is_read_out_of_its_archive(mnemon: Any) -> None:
+def test_an_export_is_read_out_of_its_archive(memolith: Any) -> None:
     with zipfile.ZipFile("export.zip", "w") as archive:
         archive.writestr("conversations.json", json.dumps(CLAUDE))
-    assert mnemon.json("import", "claude", "export.zip")["messages"] == 2
+    assert memolith.json("import", "claude", "export.zip")["messages"] == 2
 
 
-def test_what_comes_before_a_bad_conversation_is_kept_and_said(mnemon: Any) -> None:
-    answer = mnemon("import", "claude", file_of([*CLAUDE, {"uuid": "c2"}]))
+def test_what_comes_before_a_bad_conversation_is_kept_and_said(memolith: Any) -> None:
+    answer = memolith("import", "claude", file_of([*CLAUDE, {"uuid": "c2"}]))
     assert answer.code == 2
     assert answer.out == ""
     *_, stopped, problem = answer.err.splitlines()  # before them, where the keys are
-    assert stopped == "mnemon: stopped after 2 messages of 1 conversation, 1 memory; these are kept"
+    assert (
+        stopped == "memolith: stopped after 2 messages of 1 conversation, 1 memory; these are kept"
+    )
     assert "file.json:1: " in problem
-    assert mnemon.json("stats")["messages"] == 2
+    assert memolith.json("stats")["messages"] == 2
 
 
 def test_an_interrupted_import_keeps_whole_batches(
-    mnemon: Any, monkeypatch: pytest.MonkeyPatch
+    memolith: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = imports.store
     calls = []
@@ -238,19 +244,19 @@ def test_an_interrupted_import_keeps_whole_batches(
             raise KeyboardInterrupt
         return store(*args)
 
-    monkeypatch.setattr("mnemon.entrypoints.cli.commands.import_.store", interrupted)
-    answer = mnemon("import", "jsonl", file_of(LINES))
+    monkeypatch.setattr("memolith.entrypoints.cli.commands.import_.store", interrupted)
+    answer = memolith("import", "jsonl", file_of(LINES))
     assert answer.code == 130
     assert "stopped after 2 messages" in answer.err
-    stats = mnemon.json("stats")
+    stats = memolith.json("stats")
     assert (stats["messages"], stats["total_count"]) == (2, 0)
 
 
-def test_a_bad_line_stops_an_import_before_it_begins(mnemon: Any) -> None:
-    answer = mnemon("import", "jsonl", file_of(LINES + "{"))
+def test_a_bad_line_stops_an_import_before_it_begins(memolith: Any) -> None:
+    answer = memolith("import", "jsonl", file_of(LINES + "{"))
     assert answer.code == 2
     assert "file.json:4" in answer.err.splitlines()[-1]
-    assert mnemon.json("stats")["messages"] == 0
+    assert memolith.json("stats")["messages"] == 0
 
 
 @pytest.mark.parametrize(
@@ -262,42 +268,42 @@ def test_a_bad_line_stops_an_import_before_it_begins(mnemon: Any) -> None:
         '{"type": "memory", "content": "x", "tags": [""]}',
     ],
 )
-def test_a_line_with_a_bad_value_stops_it_too_and_is_named(mnemon: Any, line: str) -> None:
-    answer = mnemon("import", "jsonl", file_of(LINES + line))
+def test_a_line_with_a_bad_value_stops_it_too_and_is_named(memolith: Any, line: str) -> None:
+    answer = memolith("import", "jsonl", file_of(LINES + line))
     assert answer.code == 2
     assert "file.json:4" in answer.err
-    assert mnemon.json("stats")["messages"] == 0
+    assert memolith.json("stats")["messages"] == 0
 
 
-def test_a_message_that_says_nothing_is_passed_over_and_counted(mnemon: Any) -> None:
+def test_a_message_that_says_nothing_is_passed_over_and_counted(memolith: Any) -> None:
     chat = json.loads(json.dumps(CHATGPT))
     chat[0]["mapping"]["b"]["message"]["content"]["parts"] = ["\u200b\x00"]
-    answer = mnemon.json("import", "chatgpt", file_of(chat))
+    answer = memolith.json("import", "chatgpt", file_of(chat))
     assert (answer["messages"], answer["passed_over"]) == (1, 1)
-    assert "1 empty or too long" in mnemon("import", "chatgpt", file_of(chat)).out
+    assert "1 empty or too long" in memolith("import", "chatgpt", file_of(chat)).out
 
 
-def test_a_missing_file_is_an_error(mnemon: Any) -> None:
+def test_a_missing_file_is_an_error(memolith: Any) -> None:
     for format_ in imports.FORMATS:
-        answer = mnemon("import", format_, "none.json")
+        answer = memolith("import", format_, "none.json")
         assert answer.code == 2
         assert "none.json" in answer.err
 
 
-def test_standard_input_is_read(mnemon: Any) -> None:
-    assert mnemon.json("import", "jsonl", "-", stdin=LINES)["messages"] == 2
-    assert mnemon.json("import", "claude", "-", stdin=json.dumps(CLAUDE))["messages"] == 2
+def test_standard_input_is_read(memolith: Any) -> None:
+    assert memolith.json("import", "jsonl", "-", stdin=LINES)["messages"] == 2
+    assert memolith.json("import", "claude", "-", stdin=json.dumps(CLAUDE))["messages"] == 2
 
 
 @pytest.fixture
-def eventful(mnemon: Any, clock: SettableClock) -> Any:
+def eventful(memolith: Any, clock: SettableClock) -> Any:
     """A memory in which much has happened."""
 
     def later(*args: str) -> Any:
         clock.advance(timedelta(days=1))
-        return mnemon.json(*args)
+        return memolith.json(*args)
 
-    mnemon.ok("import", "jsonl", "-", stdin=LINES)
+    memolith.ok("import", "jsonl", "-", stdin=LINES)
     later("learn", "My name is Alice. I live in Oslo.", "Hello Alice!", "--session", "s2")
     units = later("remember", "Prefers metric units, also for recipes", "--key", "units")["id"]
     job = later("remember", "Works at NASA", "--tag", "work", "--expires-in", "300d")["id"]
@@ -310,11 +316,11 @@ def eventful(mnemon: Any, clock: SettableClock) -> Any:
     later("forget", gone)
     later("update", units, "--tag", "style")
     later("recall", "Where does Alice work?")
-    return mnemon
+    return memolith
 
 
-def exported(mnemon: Any, *options: str) -> list[Any]:
-    return [json.loads(line) for line in mnemon.ok("export", *options).out.splitlines()][1:]
+def exported(memolith: Any, *options: str) -> list[Any]:
+    return [json.loads(line) for line in memolith.ok("export", *options).out.splitlines()][1:]
 
 
 def test_what_is_exported_comes_back_unchanged(eventful: Any) -> None:
@@ -391,10 +397,10 @@ def test_an_export_that_fails_leaves_the_old_file(
         yield b"new"
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mnemon.entrypoints.cli.commands.export.write", broken)
+    monkeypatch.setattr("memolith.entrypoints.cli.commands.export.write", broken)
     assert eventful("export", "--output", "all.jsonl").code == 130
     assert Path("all.jsonl").read_text() == "old"
-    assert not list(Path().glob(".mnemon-*"))
+    assert not list(Path().glob(".memolith-*"))
 
 
 @pytest.mark.sqlite
@@ -419,9 +425,9 @@ def test_a_folder_that_is_not_there_is_an_error(eventful: Any) -> None:
     assert "no such file or directory" in answer.err
 
 
-def test_an_import_says_how_many_secrets_were_taken_out(mnemon: Any) -> None:
+def test_an_import_says_how_many_secrets_were_taken_out(memolith: Any) -> None:
     lines = LINES.replace("The key is blue", "password: tulip-4711-gate").replace(
         "Prefers metric units", "My password is tulip-4711-gate"
     )
-    assert mnemon.ok("import", "jsonl", file_of(lines)).out.endswith("; 2 secrets redacted.\n")
-    assert mnemon.json("import", "jsonl", file_of(lines))["redactions"] == 0
+    assert memolith.ok("import", "jsonl", file_of(lines)).out.endswith("; 2 secrets redacted.\n")
+    assert memolith.json("import", "jsonl", file_of(lines))["redactions"] == 0

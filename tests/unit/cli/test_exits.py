@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from mnemon import errors
-from mnemon.entrypoints import exits
-from mnemon.entrypoints.cli.main import outcome
+from memolith import errors
+from memolith.entrypoints import exits
+from memolith.entrypoints.cli.main import outcome
 
 
-def all_errors(kind: type[errors.MnemonError] = errors.MnemonError) -> Iterator[type]:
+def all_errors(kind: type[errors.MemolithError] = errors.MemolithError) -> Iterator[type]:
     yield kind
     for below in kind.__subclasses__():
         yield from all_errors(below)
@@ -39,11 +39,11 @@ def raising(error: BaseException) -> object:
 @pytest.mark.parametrize(
     ("error", "code", "said"),
     [
-        (errors.NotFound("memory", "x"), 4, "mnemon: no memory 'x'\n"),
-        (errors.InvalidInput("key", "bad \x1b[2J"), 2, "mnemon: key: bad \\x1b[2J\n"),
-        (KeyboardInterrupt(), 130, "mnemon: interrupted\n"),
+        (errors.NotFound("memory", "x"), 4, "memolith: no memory 'x'\n"),
+        (errors.InvalidInput("key", "bad \x1b[2J"), 2, "memolith: key: bad \\x1b[2J\n"),
+        (KeyboardInterrupt(), 130, "memolith: interrupted\n"),
         (FileNotFoundError(2, "No such file or directory", "a.db"), 14, "a.db: no such file"),
-        (OSError("odd"), 14, "mnemon: odd\n"),
+        (OSError("odd"), 14, "memolith: odd\n"),
         (ZeroDivisionError("my secret diary"), 1, "unexpected error: ZeroDivisionError"),
     ],
 )
@@ -61,6 +61,6 @@ def test_an_error_becomes_one_sentence_and_its_code(
 def test_an_unforeseen_error_is_shown_in_full_where_that_is_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("MNEMON_DEBUG", "1")
+    monkeypatch.setenv("MEMOLITH_DEBUG", "1")
     with pytest.raises(ZeroDivisionError, match="details"):
         outcome(raising(ZeroDivisionError("details")))  # type: ignore[arg-type]

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from mnemon import Mnemon
-from mnemon.entrypoints.cli.commands import COMMANDS
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
-from mnemon.testing.trespass import Things, furnish
+from memolith import Memolith
+from memolith.entrypoints.cli.commands import COMMANDS
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.trespass import Things, furnish
 
 WORD, OWN_WORD = "zufibolema", "kovadirune"
 HOMES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "HOME", "USERPROFILE", "LOCALAPPDATA")
@@ -45,8 +45,8 @@ def stores(
     assert database  # they are made anew in each
     folder = tmp_path_factory.mktemp("stores")
 
-    def opened(store: str | Path) -> Mnemon:
-        return Mnemon.open(
+    def opened(store: str | Path) -> Memolith:
+        return Memolith.open(
             store,
             embedder=HashingEmbedder(),
             tokens=WordCounter(),
@@ -66,14 +66,14 @@ def stores(
 
 
 @pytest.fixture
-def asked(mnemon: Any, stores: Stores, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+def asked(memolith: Any, stores: Stores, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Calls the program as Bob, on one of the stores."""
     for variable in HOMES:
         monkeypatch.setenv(variable, str(stores.folder / "home"))
     monkeypatch.chdir(stores.folder)
 
     def ask(store: str, *args: str, owner: str = "bob") -> tuple[int, str, str]:
-        answer = mnemon(*args, "--store", str(stores.folder / store), "--owner", owner)
+        answer = memolith(*args, "--store", str(stores.folder / store), "--owner", owner)
         made: dict[str, str] = {}
         known = repr((stores.alice, stores.own))
 

@@ -13,24 +13,24 @@ from typing import Any
 import click
 import pytest
 
-from mnemon.entrypoints.cli import commands
-from mnemon.entrypoints.cli.commands import COMMANDS
-from mnemon.entrypoints.cli.main import cli
+from memolith.entrypoints.cli import commands
+from memolith.entrypoints.cli.commands import COMMANDS
+from memolith.entrypoints.cli.main import cli
 
 HEAVY = ("numpy", "rich", "apsw", "onnxruntime", "msgspec", "platformdirs", "tokenizers")
 
 
-def test_help_lists_every_command_with_what_it_does(mnemon: Any) -> None:
-    out = mnemon.ok("--help").out
+def test_help_lists_every_command_with_what_it_does(memolith: Any) -> None:
+    out = memolith.ok("--help").out
     for name, entry in COMMANDS.items():
         assert f"  {name} " in out
         assert entry.help in out
 
 
 def test_python_runs_it_as_a_module() -> None:
-    module = [sys.executable, "-m", "mnemon"]
+    module = [sys.executable, "-m", "memolith"]
     done = subprocess.run([*module, "--version"], capture_output=True, text=True, check=True)
-    assert done.stdout == f"mnemon {version('mnemon')}\n"
+    assert done.stdout == f"memolith {version('memolith')}\n"
     refused = subprocess.run([*module, "recal"], capture_output=True, text=True, check=False)
     assert (refused.returncode, refused.stderr[:6]) == (2, "Usage:")
 
@@ -38,23 +38,23 @@ def test_python_runs_it_as_a_module() -> None:
 def test_help_needs_nothing_heavy() -> None:
     program = (
         "import sys\n"
-        "from mnemon.entrypoints.cli.main import main\n"
+        "from memolith.entrypoints.cli.main import main\n"
         "try: main()\n"
         f"finally: print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program, "--help"], capture_output=True, text=True, check=True
     )
-    assert done.stdout.startswith("Usage: mnemon")
+    assert done.stdout.startswith("Usage: memolith")
     assert done.stderr == "[]\n"
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_help_with_an_example_and_the_common_options(
-    mnemon: Any, name: str
+    memolith: Any, name: str
 ) -> None:
-    out = mnemon.ok(name, "--help").out
-    assert f"\n    mnemon {name}" in out
+    out = memolith.ok(name, "--help").out
+    assert f"\n    memolith {name}" in out
     for option in ("--store, --db", "--owner", "--profile", "--config", "--json"):
         assert option in out
 
@@ -75,48 +75,48 @@ def test_every_example_is_a_call_that_the_program_understands(name: str) -> None
     module = importlib.import_module(f"{commands.__name__}.{COMMANDS[name].module}")
     for line in module.EXAMPLE.strip().splitlines():
         words = shlex.split(line.split(" > ")[0].split(" && ")[0])
-        args = words[words.index("mnemon") + 2 :]
+        args = words[words.index("memolith") + 2 :]
         module.run.make_context(name, args)
 
 
-def test_the_version_is_that_of_the_package(mnemon: Any) -> None:
-    assert mnemon.ok("--version").out == f"mnemon {version('mnemon')}\n"
+def test_the_version_is_that_of_the_package(memolith: Any) -> None:
+    assert memolith.ok("--version").out == f"memolith {version('memolith')}\n"
 
 
-def test_a_wrong_name_is_told_the_nearest(mnemon: Any) -> None:
-    answer = mnemon("recal", "x")
+def test_a_wrong_name_is_told_the_nearest(memolith: Any) -> None:
+    answer = memolith("recal", "x")
     assert answer.code == 2
     assert "Did you mean recall?" in answer.err
 
 
-def test_a_name_unlike_any_is_an_error(mnemon: Any) -> None:
-    answer = mnemon("\x1b[2J")
+def test_a_name_unlike_any_is_an_error(memolith: Any) -> None:
+    answer = memolith("\x1b[2J")
     assert answer.code == 2
     assert "There is no command" in answer.err
     assert "\x1b" not in answer.err
 
 
-def test_no_command_at_all_shows_the_help(mnemon: Any) -> None:
-    answer = mnemon()
+def test_no_command_at_all_shows_the_help(memolith: Any) -> None:
+    answer = memolith()
     assert answer.code == 2
     assert "Commands:" in answer.out + answer.err
 
 
-def test_common_options_stand_before_or_after_the_name(mnemon: Any) -> None:
-    before = mnemon.ok("--json", "--store", "a.db", "config", "show").out
-    after = mnemon.ok("config", "show", "--json", "--store", "a.db").out
+def test_common_options_stand_before_or_after_the_name(memolith: Any) -> None:
+    before = memolith.ok("--json", "--store", "a.db", "config", "show").out
+    after = memolith.ok("config", "show", "--json", "--store", "a.db").out
     assert before == after
     values = {row["name"]: row["value"] for row in json.loads(after)}
     assert values["store"] == "a.db"
 
 
-def test_what_stands_after_the_name_wins(mnemon: Any) -> None:
-    rows = mnemon.json("--store", "a.db", "config", "show", "--store", "b.db")
+def test_what_stands_after_the_name_wins(memolith: Any) -> None:
+    rows = memolith.json("--store", "a.db", "config", "show", "--store", "b.db")
     assert {"b.db"} == {row["value"] for row in rows if row["name"] == "store"}
 
 
-def test_a_missing_argument_is_a_usage_error(mnemon: Any) -> None:
-    assert mnemon("recall").code == 2
+def test_a_missing_argument_is_a_usage_error(memolith: Any) -> None:
+    assert memolith("recall").code == 2
 
 
 def test_the_group_is_what_the_entry_point_runs() -> None:
@@ -139,13 +139,13 @@ def test_the_group_is_what_the_entry_point_runs() -> None:
     ids=lambda command: command[0],
 )
 def test_what_looks_at_a_store_that_is_not_there_makes_none(
-    mnemon: Any, tmp_path: Path, command: tuple[str, ...]
+    memolith: Any, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
-    answer = mnemon(*command, "--store", "folder/typo.db")
+    answer = memolith(*command, "--store", "folder/typo.db")
     assert (answer.code, "folder/typo.db is not there" in answer.err) == (2, True)
     assert not (tmp_path / "folder").exists()
 
 
-def test_what_remembers_makes_a_store(mnemon: Any) -> None:
-    mnemon.ok("remember", "The tea is green", "--store", "new.db")
-    assert "The tea is green" in mnemon.ok("list", "--store", "new.db").out
+def test_what_remembers_makes_a_store(memolith: Any) -> None:
+    memolith.ok("remember", "The tea is green", "--store", "new.db")
+    assert "The tea is green" in memolith.ok("list", "--store", "new.db").out

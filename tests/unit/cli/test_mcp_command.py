@@ -1,4 +1,4 @@
-"""`mnemon mcp install`: what clients must be told, and their files with all else kept."""
+"""`memolith mcp install`: what clients must be told, and their files with all else kept."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from mnemon.entrypoints.mcp.clients import CLIENTS, Surroundings
-from mnemon.errors import InvalidInput
+from memolith.entrypoints.mcp.clients import CLIENTS, Surroundings
+from memolith.errors import InvalidInput
 
-COMMAND = ["/opt/mnemon", "--owner", "alice", "mcp"]
+COMMAND = ["/opt/memolith", "--owner", "alice", "mcp"]
 
 
 @pytest.fixture(autouse=True)
@@ -24,13 +24,13 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_every_client_is_told_how_to_start_the_server_from_anywhere(
-    mnemon: Any, project: Path
+    memolith: Any, project: Path
 ) -> None:
-    found = mnemon.json("mcp", "install", "--owner", "alice", "--store", "own.db")
+    found = memolith.json("mcp", "install", "--owner", "alice", "--store", "own.db")
     assert [each["client"] for each in found] == list(CLIENTS)
     for each in found:
         (section,) = each["config"].values()
-        started = section["mnemon"]
+        started = section["memolith"]
         assert Path(started["command"]).is_absolute()
         assert started["args"][-1] == "mcp"
         assert str(project / "own.db") in started["args"]
@@ -39,16 +39,16 @@ def test_every_client_is_told_how_to_start_the_server_from_anywhere(
     assert not (project / "home").exists()
 
 
-def test_one_client_is_shown_alone_with_its_file(mnemon: Any) -> None:
-    out = mnemon.ok("mcp", "install", "--client", "vscode").out
+def test_one_client_is_shown_alone_with_its_file(memolith: Any) -> None:
+    out = memolith.ok("mcp", "install", "--client", "vscode").out
     assert ".vscode/mcp.json" in out
     assert '"servers"' in out
     assert "Cursor" not in out
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_it_is_written_beside_what_is_there(mnemon: Any, project: Path, client: str) -> None:
-    (asked,) = mnemon.json("mcp", "install", "--client", client)
+def test_it_is_written_beside_what_is_there(memolith: Any, project: Path, client: str) -> None:
+    (asked,) = memolith.json("mcp", "install", "--client", client)
     path = Path(asked["file"])
     section = CLIENTS[client].section
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -59,63 +59,65 @@ def test_it_is_written_beside_what_is_there(mnemon: Any, project: Path, client: 
     path.write_text(json.dumps(before))
     path.chmod(0o640)
     for _ in range(2):  # the second time changes nothing
-        mnemon.ok("mcp", "install", "--client", client, "--write")
+        memolith.ok("mcp", "install", "--client", client, "--write")
         after = json.loads(path.read_text())
-        server = asked["config"][section]["mnemon"]
-        assert after == {**before, section: {**before[section], "mnemon": server}}
+        server = asked["config"][section]["memolith"]
+        assert after == {**before, section: {**before[section], "memolith": server}}
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
     assert [each.name for each in path.parent.iterdir()] == [path.name]
     assert path.is_relative_to(project)
 
 
-def test_a_file_that_is_not_there_is_made(mnemon: Any, project: Path) -> None:
-    mnemon.ok("mcp", "install", "--client", "claude-code", "--write")
-    assert "mnemon" in json.loads((project / ".mcp.json").read_text())["mcpServers"]
+def test_a_file_that_is_not_there_is_made(memolith: Any, project: Path) -> None:
+    memolith.ok("mcp", "install", "--client", "claude-code", "--write")
+    assert "memolith" in json.loads((project / ".mcp.json").read_text())["mcpServers"]
 
 
 @pytest.mark.parametrize("text", ["// mine\n{}", "{", "[]", '"x"', '{"mcpServers": []}'])
-def test_a_file_that_is_not_understood_is_left_alone(mnemon: Any, project: Path, text: str) -> None:
+def test_a_file_that_is_not_understood_is_left_alone(
+    memolith: Any, project: Path, text: str
+) -> None:
     path = project / ".mcp.json"
     path.write_text(text)
-    refused = mnemon("mcp", "install", "--client", "claude-code", "--write")
+    refused = memolith("mcp", "install", "--client", "claude-code", "--write")
     assert refused.code == 2
     assert path.read_text() == text
 
 
-def test_a_link_stays_a_link(mnemon: Any, project: Path) -> None:
+def test_a_link_stays_a_link(memolith: Any, project: Path) -> None:
     (project / "dotfiles").mkdir()
     real = project / "dotfiles" / "mcp.json"
     real.write_text("{}")
     (project / ".mcp.json").symlink_to(real)
-    mnemon.ok("mcp", "install", "--client", "claude-code", "--write")
+    memolith.ok("mcp", "install", "--client", "claude-code", "--write")
     assert (project / ".mcp.json").is_symlink()
-    assert "mnemon" in real.read_text()
+    assert "memolith" in real.read_text()
 
 
 def test_the_configuration_in_force_is_named_and_a_password_is_not(
-    mnemon: Any, project: Path, monkeypatch: pytest.MonkeyPatch
+    memolith: Any, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (project / "mnemon.toml").write_text('[memory]\nprofile = "timeline"\n')
-    monkeypatch.setenv("MNEMON_STORE", "postgresql://me:hunter2@db.example/memory")
-    answer = mnemon("mcp", "install", "--client", "cursor")
+    (project / "memolith.toml").write_text('[memory]\nprofile = "timeline"\n')
+    monkeypatch.setenv("MEMOLITH_STORE", "postgresql://me:hunter2@db.example/memory")
+    answer = memolith("mcp", "install", "--client", "cursor")
     assert answer.code == 0
-    assert str(project / "mnemon.toml") in answer.out
+    assert str(project / "memolith.toml") in answer.out
     assert "hunter2" not in answer.out + answer.err
     assert "name it in the configuration" in answer.err
 
 
-def test_options_of_install_go_with_install(mnemon: Any) -> None:
-    assert mnemon("mcp", "--client", "cursor").code == 2
-    assert mnemon("mcp", "install", "--write").code == 2
+def test_options_of_install_go_with_install(memolith: Any) -> None:
+    assert memolith("mcp", "--client", "cursor").code == 2
+    assert memolith("mcp", "install", "--write").code == 2
 
 
 def test_without_the_sdk_it_is_said_which_extra_brings_it(
-    mnemon: Any, monkeypatch: pytest.MonkeyPatch
+    memolith: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mnemon.adapters.clients.wire.find_spec", lambda _name: None)
-    refused = mnemon("mcp")
+    monkeypatch.setattr("memolith.adapters.clients.wire.find_spec", lambda _name: None)
+    refused = memolith("mcp")
     assert refused.code == 3
-    assert "pip install 'mnemon[mcp]'" in refused.err
+    assert "pip install 'memolith[mcp]'" in refused.err
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from mnemon.entrypoints.cli.progress import progress
+from memolith.entrypoints.cli.progress import progress
 
 
 class Terminal(io.StringIO):

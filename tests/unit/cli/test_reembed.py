@@ -1,4 +1,4 @@
-"""`mnemon reembed`."""
+"""`memolith reembed`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mnemon.ports.embedder import TextRole
-from mnemon.testing.embedders import HashingEmbedder
+from memolith.ports.embedder import TextRole
+from memolith.testing.embedders import HashingEmbedder
 from unit.cli.conftest import Program
 
 OTHER = HashingEmbedder(16, "other")
@@ -24,12 +24,12 @@ class Interrupted(HashingEmbedder):
 
 
 @pytest.fixture
-def filled(mnemon: Program) -> Program:
+def filled(memolith: Program) -> Program:
     """The program, with two memories of two owners, and another model from now on."""
-    mnemon.ok("remember", "I live in Oslo")
-    mnemon.ok("remember", "I live in Porto", "--owner", "bob")
-    mnemon.wiring.hashing = OTHER
-    return mnemon
+    memolith.ok("remember", "I live in Oslo")
+    memolith.ok("remember", "I live in Porto", "--owner", "bob")
+    memolith.wiring.hashing = OTHER
+    return memolith
 
 
 def test_a_store_of_another_model_is_refused_until_its_vectors_are_made_anew(
@@ -38,7 +38,7 @@ def test_a_store_of_another_model_is_refused_until_its_vectors_are_made_anew(
     refused = filled("recall", "Oslo")
     assert refused.code == 8
     assert "hashing (384 dimensions), not of other (16 dimensions)" in refused.err
-    assert "`mnemon reembed --model other`" in refused.err
+    assert "`memolith reembed --model other`" in refused.err
     assert filled.ok("reembed").out == (
         "The store's vectors are of other (16 dimensions): 2 vectors were made\n"
     )
@@ -61,7 +61,7 @@ def test_what_the_configuration_must_say_is_told(filled: Program) -> None:
 def test_a_length_that_is_configured_belongs_to_the_model_there(
     filled: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MNEMON_EMBEDDING__DIMENSION", "512")
+    monkeypatch.setenv("MEMOLITH_EMBEDDING__DIMENSION", "512")
     assert filled.json("reembed", "--model", "x")["settings"]["dimension"] == 0
     assert filled.json("reembed")["settings"]["dimension"] == 512
 
@@ -85,5 +85,5 @@ def test_what_is_under_way_can_be_given_up(filled: Program) -> None:
     assert "Oslo" in filled.ok("recall", "Oslo").out
 
 
-def test_giving_up_takes_no_model(mnemon: Program) -> None:
-    assert mnemon("reembed", "--abandon", "--model", "x").code == 2
+def test_giving_up_takes_no_model(memolith: Program) -> None:
+    assert memolith("reembed", "--abandon", "--model", "x").code == 2

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.entrypoints.cli.terminal import VisiblePieces, escaped_json, one_line, visible
+from memolith.entrypoints.cli.terminal import VisiblePieces, escaped_json, one_line, visible
 
 ANY_TEXT = st.text(st.characters() | st.sampled_from("\x1b\x9b\x07\r\n\t\u202e\u2066\ufeff\ud800"))
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from mnemon.client.asking import METHODS
-from mnemon.client.calls import Call
-from mnemon.client.service import Conversation, Lost, Outcome, Pausing, Reply, Sending, Service
-from mnemon.errors import (
+from memolith.client.asking import METHODS
+from memolith.client.calls import Call
+from memolith.client.service import Conversation, Lost, Outcome, Pausing, Reply, Sending, Service
+from memolith.errors import (
     Conflict,
     Forbidden,
     InvalidInput,
@@ -94,11 +94,11 @@ def test_how_long_was_tried_counts_all_tries_and_pauses() -> None:
         (WRITE, Lost("gave no answer in time", is_overdue=True), False),
         (WRITE, problem(429, "too many requests", 3), True),
         (ONLY_ONCE, problem(503, "too many requests are under way", 1), True),
-        (WRITE, problem(409, "being done", 1, type="urn:mnemon:error:conflict"), True),
-        (WRITE, problem(409, "it is active", type="urn:mnemon:error:conflict"), False),
+        (WRITE, problem(409, "being done", 1, type="urn:memolith:error:conflict"), True),
+        (WRITE, problem(409, "it is active", type="urn:memolith:error:conflict"), False),
         (WRITE, problem(429, "too many requests", 21), False),
-        (WRITE, problem(429, "spent", 3, type="urn:mnemon:error:limit-reached"), False),
-        (WRITE, problem(503, "locked", 1, type="urn:mnemon:error:store-unavailable"), False),
+        (WRITE, problem(429, "spent", 3, type="urn:memolith:error:limit-reached"), False),
+        (WRITE, problem(503, "locked", 1, type="urn:memolith:error:store-unavailable"), False),
         (WRITE, problem(500, "an unexpected error"), False),
     ],
 )
@@ -131,7 +131,7 @@ def test_it_waits_for_as_long_as_it_is_asked_to() -> None:
         (Reply(200, {}, b"[" * 100_000), ServiceFailed, "can't be read"),
         (Reply(502, {}, b"<html>Bad gateway</html>"), ServiceFailed, "502"),
         (Reply(422, {}, b'{"errors": ["x"], "facts": []}'), InvalidInput, "request"),
-        (problem(429, "spent", 9, type="urn:mnemon:error:limit-reached"), LimitReached, "spent"),
+        (problem(429, "spent", 9, type="urn:memolith:error:limit-reached"), LimitReached, "spent"),
     ],
 )
 def test_an_answer_that_is_none_is_told_of(reply: Reply, kind: type, words: str) -> None:

@@ -12,30 +12,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemon import errors
-from mnemon.client.decoding import _parts, decoded, encoded
-from mnemon.domain.base_memory import BaseMemory
-from mnemon.domain.ingestion import Ingested
-from mnemon.domain.memories import History, Memory, Page
-from mnemon.domain.messages import Message, Role, Session
-from mnemon.domain.owners import Statistics
-from mnemon.domain.recall import RecallResult
-from mnemon.domain.work import Backlog
-from mnemon.entrypoints.http.problems import document, problem_of
-from mnemon.entrypoints.http.wire import answers
-from mnemon.errors import InvalidInput, MnemonError
-from mnemon.exchange.problems import error_of, facts_of, type_of
-from mnemon.services.change import Forgotten
-from mnemon.services.compressing import Compressed
-from mnemon.services.consolidation.staging import Consolidated
-from mnemon.services.context import Context
-from mnemon.services.inspect import ProfileInfo
-from mnemon.services.learn import Learned
-from mnemon.services.purge import Erased, Purged
-from mnemon.services.spending import Spending
-from mnemon.services.switching import Switched
-from mnemon.services.transfer import Taken
-from mnemon.services.working import Worked
+from memolith import errors
+from memolith.client.decoding import _parts, decoded, encoded
+from memolith.domain.base_memory import BaseMemory
+from memolith.domain.ingestion import Ingested
+from memolith.domain.memories import History, Memory, Page
+from memolith.domain.messages import Message, Role, Session
+from memolith.domain.owners import Statistics
+from memolith.domain.recall import RecallResult
+from memolith.domain.work import Backlog
+from memolith.entrypoints.http.problems import document, problem_of
+from memolith.entrypoints.http.wire import answers
+from memolith.errors import InvalidInput, MemolithError
+from memolith.exchange.problems import error_of, facts_of, type_of
+from memolith.services.change import Forgotten
+from memolith.services.compressing import Compressed
+from memolith.services.consolidation.staging import Consolidated
+from memolith.services.context import Context
+from memolith.services.inspect import ProfileInfo
+from memolith.services.learn import Learned
+from memolith.services.purge import Erased, Purged
+from memolith.services.spending import Spending
+from memolith.services.switching import Switched
+from memolith.services.transfer import Taken
+from memolith.services.working import Worked
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 JSON = st.recursive(
@@ -138,10 +138,10 @@ def test_what_json_has_not_is_refused(value: object) -> None:
         encoded({"within": [value]}, "importance")
 
 
-ERRORS: list[MnemonError] = [
-    errors.MnemonError("odd"),
+ERRORS: list[MemolithError] = [
+    errors.MemolithError("odd"),
     errors.InvalidInput("importance", "is 2; must be from 0 to 1"),
-    errors.InvalidConfiguration("store", "is none", "mnemon.toml:3"),
+    errors.InvalidConfiguration("store", "is none", "memolith.toml:3"),
     errors.NotFound("memory", "019f2b6e"),
     errors.Forbidden("another"),
     errors.OwnerErased("alice"),

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from nacl import pwhash
 
-from mnemon.adapters.crypto.master import KeyFile, Source
-from mnemon.adapters.crypto.ring import KeyRing
-from mnemon.adapters.postgres.places import place_of
-from mnemon.adapters.postgres.ring import RingTables
+from memolith.adapters.crypto.master import KeyFile, Source
+from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.postgres.places import place_of
+from memolith.adapters.postgres.ring import RingTables
 from postgres import dropped, own
 
 CHEAP = (pwhash.argon2id.OPSLIMIT_MIN, pwhash.argon2id.MEMLIMIT_MIN)

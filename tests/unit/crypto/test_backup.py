@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from mnemon.adapters.crypto.backup import back_up, needs_passphrase, restore
-from mnemon.adapters.crypto.master import KeyFile, Passphrase
-from mnemon.adapters.crypto.ring import KeyRing
-from mnemon.errors import Conflict, KeyUnavailable
+from memolith.adapters.crypto.backup import back_up, needs_passphrase, restore
+from memolith.adapters.crypto.master import KeyFile, Passphrase
+from memolith.adapters.crypto.ring import KeyRing
+from memolith.errors import Conflict, KeyUnavailable
 
 from .conftest import CHEAP, Rings
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.adapters.crypto.master import GivenKey, Passphrase, Stretching, parsed, read_key
-from mnemon.errors import InvalidConfiguration, KeyUnavailable
+from memolith.adapters.crypto.master import GivenKey, Passphrase, Stretching, parsed, read_key
+from memolith.errors import InvalidConfiguration, KeyUnavailable
 
 from .conftest import CHEAP
 
@@ -25,7 +25,7 @@ def test_a_key_is_read_as_digits_and_as_base64(key: bytes) -> None:
         base64.b64encode(key).decode(),
         base64.urlsafe_b64encode(key).decode().rstrip("="),
     ):
-        source = parsed(f" {text}\n", "MNEMON_KEY")
+        source = parsed(f" {text}\n", "MEMOLITH_KEY")
         assert isinstance(source, GivenKey)
         assert source.key == key
 
@@ -33,12 +33,12 @@ def test_a_key_is_read_as_digits_and_as_base64(key: bytes) -> None:
 @pytest.mark.parametrize("text", ["secret-words", "ab" * 31, "zz" * 32, "passphrase:", "é" * 44])
 def test_what_is_no_key_is_refused_without_being_repeated(text: str) -> None:
     with pytest.raises(InvalidConfiguration, match="32 bytes") as refused:
-        parsed(text, "MNEMON_KEY")
+        parsed(text, "MEMOLITH_KEY")
     assert text == "passphrase:" or text not in str(refused.value)
 
 
 def test_a_passphrase_gives_the_same_key_only_with_the_same_salt() -> None:
-    source = parsed("passphrase:correct horse", "MNEMON_KEY")
+    source = parsed("passphrase:correct horse", "MEMOLITH_KEY")
     assert isinstance(source, Passphrase)
     salted = Stretching.drawn(CHEAP)
     assert source.key(salted) == Passphrase("correct horse").key(salted)

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from durability.killing import killed
-from mnemon.adapters.crypto.master import GivenKey, KeyFile, Passphrase
-from mnemon.adapters.crypto.ring import KeyRing
-from mnemon.adapters.crypto.sealed import new_key
-from mnemon.adapters.postgres.places import session
-from mnemon.adapters.postgres.ring import RingTables
-from mnemon.errors import KeyUnavailable
+from memolith.adapters.crypto.master import GivenKey, KeyFile, Passphrase
+from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.sealed import new_key
+from memolith.adapters.postgres.places import session
+from memolith.adapters.postgres.ring import RingTables
+from memolith.errors import KeyUnavailable
 from postgres import own
 
 from .conftest import Rings
@@ -27,10 +27,10 @@ OWNER = b"digest of alice."
 OPENED = """
 import sys
 from pathlib import Path
-from mnemon.adapters.crypto.master import KeyFile
-from mnemon.adapters.crypto.ring import KeyRing
-from mnemon.adapters.postgres.places import place_of
-from mnemon.adapters.postgres.ring import RingTables
+from memolith.adapters.crypto.master import KeyFile
+from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.postgres.places import place_of
+from memolith.adapters.postgres.ring import RingTables
 key, where, schema = sys.argv[1:]
 place = RingTables(place_of(where, schema, 10)) if schema else Path(where)
 ring = KeyRing(place, KeyFile(Path(key)))

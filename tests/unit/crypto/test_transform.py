@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from mnemon.adapters.crypto.transform import STRETCH, Transform
+from memolith.adapters.crypto.transform import STRETCH, Transform
 
 KEY = bytes(range(32))
 DIMENSIONS = st.integers(1, 400)

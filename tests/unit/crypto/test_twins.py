@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from mnemon.adapters.crypto.configured import ConfiguredCiphers
-from mnemon.adapters.crypto.master import KeyFile
-from mnemon.adapters.crypto.plain import PlainCipher
-from mnemon.adapters.crypto.ring import KeyRing
-from mnemon.adapters.crypto.xchacha import KeyRingCiphers, XChaChaCipher
-from mnemon.errors import KeyUnavailable
-from mnemon.ports.cipher import KeyCopying, Place, Twinning
+from memolith.adapters.crypto.configured import ConfiguredCiphers
+from memolith.adapters.crypto.master import KeyFile
+from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.xchacha import KeyRingCiphers, XChaChaCipher
+from memolith.errors import KeyUnavailable
+from memolith.ports.cipher import KeyCopying, Place, Twinning
 
 from .conftest import Rings
 

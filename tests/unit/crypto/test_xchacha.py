@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.adapters.crypto.sealed import OVERHEAD_BYTES
-from mnemon.adapters.crypto.xchacha import KeyRingCiphers, XChaChaCipher, XChaChaOwner
-from mnemon.errors import KeyUnavailable, StoreDamaged
-from mnemon.ports.cipher import Place
+from memolith.adapters.crypto.sealed import OVERHEAD_BYTES
+from memolith.adapters.crypto.xchacha import KeyRingCiphers, XChaChaCipher, XChaChaOwner
+from memolith.errors import KeyUnavailable, StoreDamaged
+from memolith.ports.cipher import Place
 
 from .conftest import Rings
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mnemon.domain.messages import Message, Role
-from mnemon.evals.baselines import Baselines
-from mnemon.evals.conversations import Conversation, Dialogue, Question
-from mnemon.ports.embedder import TextRole
+from memolith.domain.messages import Message, Role
+from memolith.evals.baselines import Baselines
+from memolith.evals.conversations import Conversation, Dialogue, Question
+from memolith.ports.embedder import TextRole
 
 AT = datetime(2024, 5, 1, tzinfo=UTC)
 DIRECTIONS = ("boat", "kayak", "bread")

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from mnemon.domain.messages import Role
-from mnemon.errors import InvalidInput
-from mnemon.evals.datasets import read_beam, read_jsonl, read_locomo
+from memolith.domain.messages import Role
+from memolith.errors import InvalidInput
+from memolith.evals.datasets import read_beam, read_jsonl, read_locomo
 
 
 def locomo_sample() -> dict[str, Any]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mnemon.evals.fitting import Example, fitted
+from memolith.evals.fitting import Example, fitted
 
 
 def questions(

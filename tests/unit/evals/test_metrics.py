@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.evals import metrics
+from memolith.evals import metrics
 
 RANKED = ("a", "b", "c", "d")
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from mnemon.evals.relevance import Asked, auc, fitted
-from mnemon.policies.ranking.relevance import Relevance, Signs
+from memolith.evals.relevance import Asked, auc, fitted
+from memolith.policies.ranking.relevance import Relevance, Signs
 
 TRUE = Relevance(constant=-3.0, nearness=8.0, words=2.0, extent=-0.5, said=0.5, ahead=2.0)
 

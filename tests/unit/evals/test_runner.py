@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from mnemon.domain.items import Span
-from mnemon.domain.memories import Memory, Source
-from mnemon.domain.messages import Message, Role
-from mnemon.domain.recall import Recalled, RecallResult, Score
-from mnemon.evals.conversations import Conversation, Dialogue, Question
-from mnemon.evals.engine import AskingClock, messages_of, system_of
-from mnemon.evals.report import Report, as_json, rendered
-from mnemon.evals.runner import ALL, Answer, Recall, figures, run, steps
+from memolith.domain.items import Span
+from memolith.domain.memories import Memory, Source
+from memolith.domain.messages import Message, Role
+from memolith.domain.recall import Recalled, RecallResult, Score
+from memolith.evals.conversations import Conversation, Dialogue, Question
+from memolith.evals.engine import AskingClock, messages_of, system_of
+from memolith.evals.report import Report, as_json, rendered
+from memolith.evals.runner import ALL, Answer, Recall, figures, run, steps
 
 BEGIN = datetime(2024, 5, 1, tzinfo=UTC)
 LATER = datetime(2024, 6, 1, tzinfo=UTC)

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.errors import InvalidInput
-from mnemon.exchange import arrays
-from mnemon.exchange.arrays import elements
-from mnemon.policies.arguments import MAX_MESSAGE_CHARS
+from memolith.errors import InvalidInput
+from memolith.exchange import arrays
+from memolith.exchange.arrays import elements
+from memolith.policies.arguments import MAX_MESSAGE_CHARS
 
 JSON: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

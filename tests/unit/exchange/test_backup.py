@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.domain.memories import Action, Event, History, Memory, Origin, Source, State, Version
-from mnemon.domain.messages import Message, Role
-from mnemon.errors import InvalidInput
-from mnemon.exchange import backup
-from mnemon.exchange.jsonl import Remembered
-from mnemon.exchange.records import Chronicle, Ending, Record
+from memolith.domain.memories import Action, Event, History, Memory, Origin, Source, State, Version
+from memolith.domain.messages import Message, Role
+from memolith.errors import InvalidInput
+from memolith.exchange import backup
+from memolith.exchange.jsonl import Remembered
+from memolith.exchange.records import Chronicle, Ending, Record
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC)
 

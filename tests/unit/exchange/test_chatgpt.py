@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from mnemon.domain.messages import Role
-from mnemon.errors import InvalidInput
-from mnemon.exchange.chatgpt import read
-from mnemon.exchange.transcripts import Transcript
+from memolith.domain.messages import Role
+from memolith.errors import InvalidInput
+from memolith.exchange.chatgpt import read
+from memolith.exchange.transcripts import Transcript
 
 
 def node(

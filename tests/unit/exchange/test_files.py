@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mnemon.errors import InvalidInput
-from mnemon.exchange.files import conversation_files, opened, rereadable
+from memolith.errors import InvalidInput
+from memolith.exchange.files import conversation_files, opened, rereadable
 
 
 def archive(members: dict[str, str]) -> io.BytesIO:

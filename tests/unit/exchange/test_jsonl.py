@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from mnemon.domain.memories import Origin
-from mnemon.domain.messages import Message, Role
-from mnemon.errors import InvalidInput
-from mnemon.exchange.jsonl import STRETCH, Remembered, read
-from mnemon.exchange.transcripts import Transcript
+from memolith.domain.memories import Origin
+from memolith.domain.messages import Message, Role
+from memolith.errors import InvalidInput
+from memolith.exchange.jsonl import STRETCH, Remembered, read
+from memolith.exchange.transcripts import Transcript
 
 
 def parsed(*lines: str) -> list[Transcript | Remembered]:

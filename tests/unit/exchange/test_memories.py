@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from mnemon import Mnemon
-from mnemon.domain.audits import Told
-from mnemon.domain.memories import Origin
-from mnemon.errors import InvalidInput
-from mnemon.exchange import backup
-from mnemon.exchange.memories import Format, format_of, read
-from mnemon.testing.clock import SettableClock
-from mnemon.testing.embedders import HashingEmbedder, WordCounter
+from memolith import Memolith
+from memolith.domain.audits import Told
+from memolith.domain.memories import Origin
+from memolith.errors import InvalidInput
+from memolith.exchange import backup
+from memolith.exchange.memories import Format, format_of, read
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 MEM0 = {
     "results": [
@@ -64,9 +64,9 @@ def test_lines_are_read_under_the_names_that_programs_use() -> None:
 
 
 def exported(text: str, key: str) -> bytes:
-    """Return what `mnemon export` writes of one memory."""
+    """Return what `memolith export` writes of one memory."""
     clock = SettableClock(datetime(2025, 1, 1, tzinfo=UTC))
-    with Mnemon.open(":memory:", embedder=HashingEmbedder(), tokens=WordCounter()) as memory:
+    with Memolith.open(":memory:", embedder=HashingEmbedder(), tokens=WordCounter()) as memory:
         owner = memory.owner("alice")
         owner.remember(text, key=key)
         return b"".join(backup.write(owner.export(), "alice", clock.now()))
@@ -74,7 +74,7 @@ def exported(text: str, key: str) -> bytes:
 
 def test_of_our_own_export_the_active_memories_are_read() -> None:
     clock = SettableClock(datetime(2025, 1, 1, tzinfo=UTC))
-    with Mnemon.open(
+    with Memolith.open(
         ":memory:", embedder=HashingEmbedder(), clock=clock, tokens=WordCounter()
     ) as memory:
         owner = memory.owner("alice")
@@ -96,8 +96,9 @@ def test_of_our_own_export_the_active_memories_are_read() -> None:
         ('{"content": broken}', "jsonl"),
         ('"a"', "jsonl"),
         (
-            '{"type": "mnemon", "version": 1, "owner": "a", "exported_at": "2025-01-01T00:00:00Z"}',
-            "mnemon",
+            '{"type": "memolith", "version": 1, "owner": "a",'
+            ' "exported_at": "2025-01-01T00:00:00Z"}',
+            "memolith",
         ),
     ],
 )
@@ -136,7 +137,7 @@ def test_what_is_wrong_names_the_line(content: str | bytes, field: str, problem:
 SAID = "My password is hunter2-and-more"
 
 
-@pytest.mark.parametrize("format_", ["mem0", "jsonl", "mnemon"])
+@pytest.mark.parametrize("format_", ["mem0", "jsonl", "memolith"])
 def test_secrets_are_left_out(format_: Format) -> None:
     plain = "My password is [REDACTED]"
     (told,) = found(json.dumps(SAID))
@@ -145,8 +146,8 @@ def test_secrets_are_left_out(format_: Format) -> None:
     lines = {
         "mem0": json.dumps([item]).encode(),
         "jsonl": json.dumps(item).encode(),
-        "mnemon": exported("Likes tea", key="tea").replace(b"Likes tea", SAID.encode()),
+        "memolith": exported("Likes tea", key="tea").replace(b"Likes tea", SAID.encode()),
     }
     (told,) = found(lines[format_], format_)
     assert told.text == plain
-    assert (told.id, told.key) == (plain, plain) or format_ == "mnemon"
+    assert (told.id, told.key) == (plain, plain) or format_ == "memolith"

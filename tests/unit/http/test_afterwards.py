@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from mnemon.entrypoints.http.proxying.afterwards import Afterwards
-from mnemon.errors import InvalidInput, StoreUnavailable
+from memolith.entrypoints.http.proxying.afterwards import Afterwards
+from memolith.errors import InvalidInput, StoreUnavailable
 
 
 @pytest.fixture

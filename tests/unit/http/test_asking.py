@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.entrypoints.http.problems import Problem
-from mnemon.entrypoints.http.proxying.asking import read_ask, told
+from memolith.entrypoints.http.problems import Problem
+from memolith.entrypoints.http.proxying.asking import read_ask, told
 
 HI = {"role": "user", "content": "Hi"}
 

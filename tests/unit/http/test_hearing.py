@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.entrypoints.http.proxying.hearing import Heard, Hearing, heard
-from mnemon.testing.model_server import Answer
-from mnemon.testing.model_server.asked import Asked
-from mnemon.testing.model_server.openai import plain, streamed
+from memolith.entrypoints.http.proxying.hearing import Heard, Hearing, heard
+from memolith.testing.model_server import Answer
+from memolith.testing.model_server.asked import Asked
+from memolith.testing.model_server.openai import plain, streamed
 
 ASKED = Asked("openai", "/v1/chat/completions", "m")
 TEXT = "My name is Alex. Jeg heter Åse, and I work at NASA."

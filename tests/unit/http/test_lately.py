@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from mnemon.entrypoints.http.lately import keep
-from mnemon.entrypoints.http.metrics import Metrics
+from memolith.entrypoints.http.lately import keep
+from memolith.entrypoints.http.metrics import Metrics
 
 
 def test_over_so_many_the_oldest_goes() -> None:

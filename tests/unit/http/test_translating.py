@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.entrypoints.http.problems import Problem
-from mnemon.entrypoints.http.proxying.translating import completion, problem, request
+from memolith.entrypoints.http.problems import Problem
+from memolith.entrypoints.http.proxying.translating import completion, problem, request
 
 HI: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
 TOOL = {"type": "function", "function": {"name": "f", "description": "does"}}

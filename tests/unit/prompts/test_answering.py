@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.ports.chat import Turn
-from mnemon.prompts.answering import MAX_TOKENS, Room, in_turns, newest
+from memolith.ports.chat import Turn
+from memolith.prompts.answering import MAX_TOKENS, Room, in_turns, newest
 
 turns = st.lists(
     st.builds(Turn, st.sampled_from(["user", "assistant"]), st.text(min_size=1, max_size=9))

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.domain.messages import Message, Role
-from mnemon.policies.dialects import FACTS, STANDARD, TIERS, Dialect
-from mnemon.profiles.facts import KINDS
-from mnemon.profiles.standard import HEADINGS
-from mnemon.profiles.tiers import STANDARD_KINDS
-from mnemon.prompts.extraction import MAX_FACTS, Fact, extraction, read_facts
-from mnemon.prompts.replies import BadReply
-from mnemon.prompts.transcripts import Spoken, spoken
-from mnemon.testing.hostile import HOSTILE
+from memolith.domain.messages import Message, Role
+from memolith.policies.dialects import FACTS, STANDARD, TIERS, Dialect
+from memolith.profiles.facts import KINDS
+from memolith.profiles.standard import HEADINGS
+from memolith.profiles.tiers import STANDARD_KINDS
+from memolith.prompts.extraction import MAX_FACTS, Fact, extraction, read_facts
+from memolith.prompts.replies import BadReply
+from memolith.prompts.transcripts import Spoken, spoken
+from memolith.testing.hostile import HOSTILE
 
 NONCE = "9f2c41d07ab3e586"
 DIALECTS = (FACTS, TIERS, STANDARD)

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.policies.merging import Operation, Verdict
-from mnemon.ports.chat import Prompt, Turn
-from mnemon.prompts.answering import MEMORY_HEADING, answering
-from mnemon.prompts.arbitration import arbitration, read_verdict
-from mnemon.prompts.base_memory import base_memory, read_base_memory
-from mnemon.prompts.replies import BadReply
-from mnemon.prompts.summary import CASCADE, HISTORY, SESSION, Style, read_summary, summary
-from mnemon.prompts.transcripts import Spoken
-from mnemon.testing.hostile import HOSTILE
+from memolith.policies.merging import Operation, Verdict
+from memolith.ports.chat import Prompt, Turn
+from memolith.prompts.answering import MEMORY_HEADING, answering
+from memolith.prompts.arbitration import arbitration, read_verdict
+from memolith.prompts.base_memory import base_memory, read_base_memory
+from memolith.prompts.replies import BadReply
+from memolith.prompts.summary import CASCADE, HISTORY, SESSION, Style, read_summary, summary
+from memolith.prompts.transcripts import Spoken
+from memolith.testing.hostile import HOSTILE
 
 NONCE = "9f2c41d07ab3e586"
 AT = datetime(2024, 5, 1, 9, tzinfo=UTC)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.prompts.replies import MAX_CHARS, MAX_DEPTH, BadReply, read_json
+from memolith.prompts.replies import MAX_CHARS, MAX_DEPTH, BadReply, read_json
 
 
 class Answer(msgspec.Struct):

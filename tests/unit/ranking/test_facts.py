@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.policies.ranking.bm25 import HALF_AT, saturated
-from mnemon.policies.ranking.facts import HybridRanking
-from mnemon.policies.ranking.model import Query, Ranking
-from mnemon.testing.builders import candidates
+from memolith.policies.ranking.bm25 import HALF_AT, saturated
+from memolith.policies.ranking.facts import HybridRanking
+from memolith.policies.ranking.model import Query, Ranking
+from memolith.testing.builders import candidates
 
 QUERY = Query("text", "text", ("text",))
 SHARES = st.floats(0, 1)

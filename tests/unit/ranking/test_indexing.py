@@ -2,7 +2,7 @@
 
 import pytest
 
-from mnemon.policies.indexing import (
+from memolith.policies.indexing import (
     WINDOW_TOKENS,
     embedded_text,
     passage_terms,

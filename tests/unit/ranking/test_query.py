@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from mnemon.domain.items import Trait
-from mnemon.domain.messages import Participant, Role
-from mnemon.policies.ranking.query import Cues, cues_of, prepared
-from mnemon.policies.ranking.query_dates import YEARS, periods
-from mnemon.policies.ranking.query_phrasing import without_phrasing
+from memolith.domain.items import Trait
+from memolith.domain.messages import Participant, Role
+from memolith.policies.ranking.query import Cues, cues_of, prepared
+from memolith.policies.ranking.query_dates import YEARS, periods
+from memolith.policies.ranking.query_phrasing import without_phrasing
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 INES = Participant(0, "Ines", Role.PARTICIPANT)

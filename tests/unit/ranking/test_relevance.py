@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.domain.messages import Participant, Role
-from mnemon.policies.ranking.model import Candidates, Query
-from mnemon.policies.ranking.query import Cues
-from mnemon.policies.ranking.relevance import Extent, Relevance, Signs, signs_of
-from mnemon.policies.ranking.relevance_fitted import FITTED
-from mnemon.policies.ranking.standard import StandardRanking
-from mnemon.ports.store import Postings
-from mnemon.testing.builders import candidates
+from memolith.domain.messages import Participant, Role
+from memolith.policies.ranking.model import Candidates, Query
+from memolith.policies.ranking.query import Cues
+from memolith.policies.ranking.relevance import Extent, Relevance, Signs, signs_of
+from memolith.policies.ranking.relevance_fitted import FITTED
+from memolith.policies.ranking.standard import StandardRanking
+from memolith.ports.store import Postings
+from memolith.testing.builders import candidates
 
 RANKING = StandardRanking()
 KNOWN = Extent(passages=100, attainable=10.0)

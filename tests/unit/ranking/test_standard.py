@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from mnemon.domain.items import Trait
-from mnemon.domain.messages import Participant, Role
-from mnemon.policies.ranking.model import Candidates, Query, Ranking
-from mnemon.policies.ranking.query import Cues
-from mnemon.policies.ranking.standard import StandardRanking, Weights, scaled
-from mnemon.testing.builders import candidates
+from memolith.domain.items import Trait
+from memolith.domain.messages import Participant, Role
+from memolith.policies.ranking.model import Candidates, Query, Ranking
+from memolith.policies.ranking.query import Cues
+from memolith.policies.ranking.standard import StandardRanking, Weights, scaled
+from memolith.testing.builders import candidates
 
 DAY = 86_400_000_000
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.policies.ranking.surroundings import DECAY, by_item, together
+from memolith.policies.ranking.surroundings import DECAY, by_item, together
 
 NONE = -1
 

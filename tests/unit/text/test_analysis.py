@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from mnemon.text.analysis import MAX_TERM_CHARS, terms
+from memolith.text.analysis import MAX_TERM_CHARS, terms
 
 
 @pytest.mark.parametrize(

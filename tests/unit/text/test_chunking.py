@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from mnemon.adapters.embedders.wordpiece import WordPieceCounter
-from mnemon.errors import InvalidInput
-from mnemon.text.chunking.chunks import chunks, stream_chunks
-from mnemon.text.chunking.model import Sizes
-from mnemon.text.cleaning import clean
+from memolith.adapters.embedders.wordpiece import WordPieceCounter
+from memolith.errors import InvalidInput
+from memolith.text.chunking.chunks import chunks, stream_chunks
+from memolith.text.chunking.model import Sizes
+from memolith.text.cleaning import clean
 
 CHUNKINGS = sorted((Path(__file__).parents[2] / "data" / "chunkings").glob("*.txt"))
 

@@ -4,8 +4,8 @@ import unicodedata
 
 import pytest
 
-from mnemon.errors import InvalidInput
-from mnemon.text.cleaning import clean
+from memolith.errors import InvalidInput
+from memolith.text.cleaning import clean
 
 
 @pytest.mark.parametrize(

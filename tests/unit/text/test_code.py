@@ -2,7 +2,7 @@
 
 import pytest
 
-from mnemon.text.code import code_blocks, without_code
+from memolith.text.code import code_blocks, without_code
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mnemon.text.cues import CueKind, Cues, cue_sentences, found, languages
+from memolith.text.cues import CueKind, Cues, cue_sentences, found, languages
 
 NAMING, IDENTITY = CueKind.NAMING, CueKind.IDENTITY
 CORRECTION, PREFERENCE = CueKind.CORRECTION, CueKind.PREFERENCE

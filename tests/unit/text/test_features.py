@@ -2,8 +2,8 @@
 
 import pytest
 
-from mnemon.domain.items import Trait
-from mnemon.text.features import count_words, features
+from memolith.domain.items import Trait
+from memolith.text.features import count_words, features
 
 HAVE: dict[Trait, list[str]] = {
     Trait.QUESTION: [

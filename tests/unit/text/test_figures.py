@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.text.figures import figures
+from memolith.text.figures import figures
 
 
 @pytest.mark.parametrize(

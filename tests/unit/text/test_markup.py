@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mnemon.testing.hostile import HOSTILE, TALK
-from mnemon.text.injection import is_suspicious
-from mnemon.text.markup import decoded, unmarked
+from memolith.testing.hostile import HOSTILE, TALK
+from memolith.text.injection import is_suspicious
+from memolith.text.markup import decoded, unmarked
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 
 import pytest
 
-from mnemon.testing.pairs import Pair, load_pairs
-from mnemon.testing.swaps import swaps
-from mnemon.text.normal import content_key, normal_words
+from memolith.testing.pairs import Pair, load_pairs
+from memolith.testing.swaps import swaps
+from memolith.text.normal import content_key, normal_words
 
 PAIRS = load_pairs()
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from mnemon.errors import InvalidInput
-from mnemon.text.passages import passages
+from memolith.errors import InvalidInput
+from memolith.text.passages import passages
 
 
 class Tokens:

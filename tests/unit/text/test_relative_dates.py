@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.text.dates import Days
-from mnemon.text.relative_dates import dates_meant, days_past
+from memolith.text.dates import Days
+from memolith.text.relative_dates import dates_meant, days_past
 
 SAID = date(2024, 5, 1)  # a Wednesday
 

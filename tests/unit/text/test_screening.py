@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from mnemon.domain.items import Span
-from mnemon.testing.hostile import HOSTILE, TALK
-from mnemon.testing.secret_samples import HARMLESS, SECRETS, Sample
-from mnemon.text import screening
-from mnemon.text.folding import fold
-from mnemon.text.injection import is_suspicious
-from mnemon.text.screening import contains_secrets, redact, sanitize_lines, screen
+from memolith.domain.items import Span
+from memolith.testing.hostile import HOSTILE, TALK
+from memolith.testing.secret_samples import HARMLESS, SECRETS, Sample
+from memolith.text import screening
+from memolith.text.folding import fold
+from memolith.text.injection import is_suspicious
+from memolith.text.screening import contains_secrets, redact, sanitize_lines, screen
 
 
 @pytest.mark.parametrize("sample", SECRETS, ids=lambda each: each.kind)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mnemon.text.sentences import sentences
+from memolith.text.sentences import sentences
 
 
 def split(text: str) -> list[str]:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.text.stances import Clause, clauses
+from memolith.text.stances import Clause, clauses
 
 
 def all_of(text: str) -> list[Clause]:

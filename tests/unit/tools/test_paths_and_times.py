@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemon.errors import InvalidInput
-from mnemon.tools.paths import ROOT, Refused, checked, listing, size
-from mnemon.tools.times import instant
+from memolith.errors import InvalidInput
+from memolith.tools.paths import ROOT, Refused, checked, listing, size
+from memolith.tools.times import instant
 
 PIECES = st.sampled_from(
     [

@@ -1,0 +1,114 @@
+"""Memolith: persistent memory for AI assistants and agents.
+
+    from memolith import Memolith
+
+    with Memolith.open("memory.db") as memory:
+        alice = memory.owner("alice")
+        alice.remember("Prefers metric units")
+        print(alice.context("Which units should I use?"))
+
+Names load when they are first used: importing `memolith` itself loads no model and opens nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memolith.aio import AsyncMemolith, AsyncOwnerMemory
+    from memolith.domain.memories import (
+        Event,
+        History,
+        Memory,
+        Origin,
+        Page,
+        Source,
+        State,
+        Version,
+    )
+    from memolith.domain.messages import Message, Role, Session
+    from memolith.domain.owners import Statistics
+    from memolith.domain.recall import Recalled, RecallResult, Score
+    from memolith.engine import Memolith
+    from memolith.errors import MemolithError
+    from memolith.owner import OwnerMemory
+    from memolith.policies.merging import Operation, Verdict
+    from memolith.policies.rendering.facts import format_conversation, format_memories
+    from memolith.text.screening import contains_secrets, sanitize_lines
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AsyncMemolith",
+    "AsyncOwnerMemory",
+    "Event",
+    "History",
+    "Memory",
+    "Message",
+    "Memolith",
+    "MemolithError",
+    "Operation",
+    "Origin",
+    "OwnerMemory",
+    "Page",
+    "RecallResult",
+    "Recalled",
+    "Role",
+    "Score",
+    "Session",
+    "Source",
+    "State",
+    "Statistics",
+    "Verdict",
+    "Version",
+    "__version__",
+    "contains_secrets",
+    "format_conversation",
+    "format_memories",
+    "sanitize_lines",
+]
+
+_HOME = {
+    "AsyncMemolith": "aio",
+    "AsyncOwnerMemory": "aio",
+    "Event": "domain.memories",
+    "History": "domain.memories",
+    "Memory": "domain.memories",
+    "Message": "domain.messages",
+    "Memolith": "engine",
+    "MemolithError": "errors",
+    "Operation": "policies.merging",
+    "Origin": "domain.memories",
+    "OwnerMemory": "owner",
+    "Page": "domain.memories",
+    "RecallResult": "domain.recall",
+    "Recalled": "domain.recall",
+    "Role": "domain.messages",
+    "Score": "domain.recall",
+    "Session": "domain.messages",
+    "Source": "domain.memories",
+    "State": "domain.memories",
+    "Statistics": "domain.owners",
+    "Verdict": "policies.merging",
+    "Version": "domain.memories",
+    "contains_secrets": "text.screening",
+    "format_conversation": "policies.rendering.facts",
+    "format_memories": "policies.rendering.facts",
+    "sanitize_lines": "text.screening",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name at its first use."""
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted(__all__)

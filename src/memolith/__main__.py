@@ -1,0 +1,6 @@
+"""`python -m memolith`: the command line where the script is not on the path."""
+
+from memolith.entrypoints.cli.main import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+"""OpenAI, and every service that speaks its protocol, by OpenAI's own client."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from memolith.adapters.chat.schemas import Schemas
+from memolith.adapters.clients.openai import OpenAIClient
+from memolith.adapters.clients.wire import (
+    broken_off,
+    count,
+    dig,
+    unreadable,
+)
+from memolith.ports.chat import Prompt, Reply
+
+CUT: Final = frozenset({"length", "content_filter", "max_tokens"})
+"""Why a reply ended that is not whole. Services have many words for the other case."""
+
+
+class OpenAIChat:
+    """A model of OpenAI, or of a service that speaks its protocol. Thread-safe.
+
+    Nothing is sent before the first call. What the environment says to OpenAI's client about
+    where to send things does not count here.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        api_key: str = "",
+        base_url: str = "",
+        timeout_s: float = 60.0,
+        temperature: float | None = None,
+    ) -> None:
+        """Use a model.
+
+        Args:
+            model: Its name, as the service has it.
+            api_key: The key, "" for a service that wants none.
+            base_url: Where the service is, with its `/v1`; "": OpenAI.
+            timeout_s: How long to wait for a reply, or for the next piece of it.
+            temperature: How much is left to chance; None: as the service has it.
+
+        Raises:
+            InvalidConfiguration: The client is not installed.
+        """
+        self.name = f"openai:{model}"
+        self._model = model
+        # Other services know the older name of it, and newer models of OpenAI only the newer.
+        self._limit = "max_tokens" if base_url else "max_completion_tokens"
+        self._more = {} if temperature is None else {"temperature": temperature}
+        self._schemas = Schemas()
+        self._client = OpenAIClient(
+            self.name, "chat.provider", api_key=api_key, base_url=base_url, timeout_s=timeout_s
+        )
+
+    def complete(self, prompt: Prompt) -> Reply:
+        """Return the reply to a prompt; see `ChatModel`."""
+        return self._schemas.asked(prompt, self._complete)
+
+    def stream(self, prompt: Prompt) -> Iterator[str | Reply]:
+        """Yield the reply in pieces, then whole; see `StreamingModel`."""
+        events = self._schemas.asked(prompt, self._begin)
+        try:
+            yield from self._read(self._client.drained(iter(events)))
+        finally:
+            events.close()
+
+    def close(self) -> None:
+        """End the connections. The next call makes new ones."""
+        self._client.close()
+
+    def _complete(self, prompt: Prompt) -> Reply:
+        request = self._request(prompt)
+        done = self._client.call(lambda client: client.chat.completions.create(**request))
+        message = dig(done, "choices", 0, "message")
+        text = dig(message, "content")
+        if not isinstance(text, str) and dig(message, "refusal") is None:
+            raise unreadable(self.name)
+        finish = "content_filter" if text is None else dig(done, "choices", 0, "finish_reason")
+        return _reply(text or "", finish, dig(done, "usage"))
+
+    def _begin(self, prompt: Prompt) -> Any:
+        request = self._request(prompt)
+        request |= {"stream": True, "stream_options": {"include_usage": True}}
+        return self._client.call(lambda client: client.chat.completions.create(**request))
+
+    def _read(self, events: Iterator[Any]) -> Iterator[str | Reply]:
+        said: list[str] = []
+        finish = usage = None
+        for event in events:
+            usage = dig(event, "usage") or usage
+            finish = dig(event, "choices", 0, "finish_reason") or finish
+            piece = dig(event, "choices", 0, "delta", "content")
+            if isinstance(piece, str) and piece:
+                said.append(piece)
+                yield piece
+        if finish is None:
+            raise broken_off(self.name)
+        yield _reply("".join(said), finish, usage)
+
+    def _request(self, prompt: Prompt) -> dict[str, Any]:
+        request: dict[str, Any] = {
+            "model": self._model,
+            "messages": [{"role": turn.role, "content": turn.content} for turn in prompt.turns],
+            self._limit: prompt.max_tokens,
+            **self._more,
+        }
+        if prompt.schema is not None:
+            schema = {"name": prompt.schema.name, "schema": prompt.schema.json, "strict": True}
+            request["response_format"] = {"type": "json_schema", "json_schema": schema}
+        return request
+
+
+def _reply(text: str, finish: Any, usage: Any) -> Reply:
+    return Reply(
+        text,
+        count(dig(usage, "prompt_tokens")),
+        count(dig(usage, "completion_tokens")),
+        is_whole=not (isinstance(finish, str) and finish in CUT),
+    )

@@ -1,0 +1,66 @@
+"""Replies to a schema: by the service where it can, else asked for in words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from memolith.errors import ServiceFailed
+from memolith.ports.chat import Turn
+
+if TYPE_CHECKING:
+    from memolith.ports.chat import Prompt
+
+T = TypeVar("T")
+
+_REFUSED: Final = frozenset({400, 422})
+"""What services answer to a field that they do not know."""
+
+
+def in_words(prompt: Prompt) -> Prompt:
+    """Return a prompt that asks for its schema in words: where the system speaks, at its end.
+
+    It stands in the one system turn, since many chat templates take no second one.
+    """
+    if prompt.schema is None:
+        return prompt
+    asked = (
+        "Reply with one JSON value and nothing else: no explanation, no code fence."
+        f" It must match this JSON schema:\n{json.dumps(dict(prompt.schema.json))}"
+    )
+    first, *rest = prompt.turns
+    if first.role != "system":
+        return replace(prompt, turns=(Turn("system", asked), *prompt.turns), schema=None)
+    turn = Turn("system", f"{first.content}\n\n{asked}")
+    return replace(prompt, turns=(turn, *rest), schema=None)
+
+
+class Schemas:
+    """Whether a service takes schemas: found out once, and remembered. Thread-safe.
+
+    Attributes:
+        are_taken: Whether it does, as far as is known.
+    """
+
+    def __init__(self) -> None:
+        """Suppose that it does."""
+        self.are_taken = True
+
+    def asked(self, prompt: Prompt, ask: Callable[[Prompt], T]) -> T:
+        """Return what a service replies: asked with the schema or, if it refuses that, in words.
+
+        Raises:
+            ServiceFailed: It gave no reply to either.
+        """
+        if prompt.schema is None or not self.are_taken:
+            return ask(in_words(prompt))
+        try:
+            return ask(prompt)
+        except ServiceFailed as failure:
+            if failure.status not in _REFUSED:
+                raise
+        reply = ask(in_words(prompt))
+        self.are_taken = False  # only now: the prompt itself might have been what was refused
+        return reply

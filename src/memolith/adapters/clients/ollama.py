@@ -1,0 +1,115 @@
+"""Ollama's own client."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from memolith.adapters.clients.wire import (
+    UNREADABLE,
+    attempt,
+    broken_off,
+    drained,
+    failed,
+    headers,
+    http_options,
+    keep_quiet,
+    need,
+    overdue,
+    unreachable,
+    unreadable,
+)
+
+if TYPE_CHECKING:
+    import ollama
+
+    from memolith.errors import ServiceFailed
+
+T = TypeVar("T")
+
+URL: Final = "http://127.0.0.1:11434"
+
+
+class OllamaClient:
+    """The client, opened at the first call, its failures told in our words. Thread-safe."""
+
+    def __init__(
+        self, name: str, setting: str, *, api_key: str, base_url: str, timeout_s: float
+    ) -> None:
+        """Make a client; nothing is sent yet.
+
+        Args:
+            name: Of service and model, for errors.
+            setting: The setting that asks for it.
+            api_key: A key, where there is something before Ollama that wants one.
+            base_url: Where Ollama is; "": on this machine.
+            timeout_s: How long to wait for an answer, or for the next piece of it.
+
+        Raises:
+            InvalidConfiguration: The client is not installed.
+        """
+        need("ollama", setting)
+        self._name = name
+        self._api_key = api_key
+        self._base_url = base_url or URL
+        self._timeout_s = timeout_s
+        self._client: ollama.Client | None = None
+        self._lock = threading.Lock()
+
+    def call(self, ask: Callable[[ollama.Client], T]) -> T:
+        """Return what a function gets from the client.
+
+        Raises:
+            ServiceFailed: It got nothing.
+        """
+        client = self._opened()
+        return attempt(lambda: ask(client), self._failures(), self._told)
+
+    def drained(self, events: Iterator[T]) -> Iterator[T]:
+        """Yield what a stream brings.
+
+        Raises:
+            ServiceFailed: It broke off.
+        """
+        return drained(events, self._failures(), self._told)
+
+    def close(self) -> None:
+        """End the connections. The next call makes new ones."""
+        with self._lock:
+            client, self._client = self._client, None
+        if client is not None:
+            client.close()  # type: ignore[no-untyped-call] # of theirs
+
+    def _opened(self) -> ollama.Client:
+        with self._lock:
+            if self._client is None:
+                import httpx
+                import ollama
+
+                keep_quiet("ollama")
+                key = {"Authorization": f"Bearer {self._api_key}"} if self._api_key else {}
+                options = http_options(httpx, self._base_url, self._timeout_s)
+                self._client = ollama.Client(self._base_url, headers=key, **options)
+            return self._client
+
+    def _failures(self) -> tuple[type[Exception], ...]:
+        import httpx
+        import ollama
+
+        errors = (ollama.ResponseError, ollama.RequestError, ConnectionError)
+        return (*errors, httpx.HTTPError, *UNREADABLE)
+
+    def _told(self, error: Exception) -> ServiceFailed:
+        import httpx
+        import ollama
+
+        if isinstance(error, httpx.TimeoutException):
+            return overdue(self._name, self._timeout_s)
+        if isinstance(error, ollama.ResponseError):
+            if error.status_code < 0:  # something that is said within a stream
+                return broken_off(self._name)
+            return failed(self._name, error.status_code, headers())
+        if isinstance(error, ConnectionError | httpx.HTTPError):
+            return unreachable(self._name)
+        return unreadable(self._name)

@@ -1,0 +1,83 @@
+"""An embedding model in this process, by sentence-transformers."""
+
+from __future__ import annotations
+
+import threading
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from memolith.errors import InvalidConfiguration, ServiceFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memolith.policies.embedding_models import ChosenModel
+    from memolith.ports.embedder import TextRole
+
+EXTRA: Final = "memolith[sentence-transformers]"
+
+
+class SentenceTransformersVectors:
+    """Gives the vectors of a model of sentence-transformers. Thread-safe.
+
+    The model loads at first use, once. Nothing is sent anywhere, and nothing downloaded. Where
+    Memolith does not know which prefixes a model wants, the model's own description decides.
+    """
+
+    def __init__(self, model: ChosenModel, place: str) -> None:
+        """Use a model.
+
+        Args:
+            model: What is known of it.
+            place: Its folder, or its name, by which this machine has it.
+
+        Raises:
+            InvalidConfiguration: sentence-transformers is not installed.
+        """
+        if find_spec("sentence_transformers") is None:
+            problem = f"sentence-transformers is not installed: pip install '{EXTRA}'"
+            raise InvalidConfiguration("embedding.provider", problem)
+        self.name = f"sentence-transformers:{model.asked}"
+        self._place = place
+        self._is_known = model.facts.dimension is not None
+        self._model: Any = None
+        # One at a time: a tokenizer of theirs must not be used by two threads at once.
+        self._lock = threading.Lock()
+
+    def vectors(self, texts: Sequence[str], role: TextRole) -> Any:
+        """Return the model's vectors of texts.
+
+        Raises:
+            ServiceFailed: The model is not there, or failed.
+        """
+        with self._lock:
+            model = self._loaded()
+            try:
+                if self._is_known:  # the prefixes stand before the texts already
+                    return model.encode(list(texts), prompt="", show_progress_bar=False)
+                encode = model.encode_query if role == "query" else model.encode_document
+                return encode(list(texts), show_progress_bar=False)
+            except (RuntimeError, ValueError, IndexError) as error:
+                raise ServiceFailed(self.name, "the model failed") from error
+
+    def close(self) -> None:
+        """Let go of the model."""
+        with self._lock:
+            self._model = None
+
+    def _loaded(self) -> Any:
+        if self._model is None:
+            from sentence_transformers import SentenceTransformer
+
+            try:
+                self._model = SentenceTransformer(self._place, local_files_only=True)
+            except (OSError, ValueError, RuntimeError, ImportError) as error:
+                problem = "there is no such model on this machine, or it can't be read"
+                raise ServiceFailed(self.name, problem) from error
+        return self._model
+
+
+def kept_name(asked: str) -> str:
+    """Return by which name a store keeps a model: a folder may hold any, whatever its name."""
+    return f"folder:{Path(asked).resolve().name}" if Path(asked).is_dir() else asked

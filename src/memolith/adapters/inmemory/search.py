@@ -1,0 +1,276 @@
+"""Searching by looking at everything."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from memolith.adapters.sql.substrings import held
+from memolith.adapters.sql.values import micros, micros_or_none
+from memolith.domain.messages import Role
+from memolith.errors import InvalidInput
+from memolith.policies.trust import is_withheld
+from memolith.policies.vectors import centroid, cosines
+from memolith.ports.columns import PART_BITS, Items, Postings, Similarities, Uses
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from memolith.adapters.inmemory.state import Item, OwnerState
+    from memolith.domain.items import Span, Trait
+    from memolith.domain.recall import Scope
+    from memolith.ports.store import Passage
+
+    Integers = NDArray[np.int64]
+
+
+class Search:
+    """The searching half of a snapshot."""
+
+    def __init__(self, state: OwnerState, check: Callable[[], None]) -> None:
+        """Take a state that nobody changes, and what refuses whoever expects other vectors."""
+        self._seen = state
+        self._check = check
+
+    @property
+    def _searched(self) -> OwnerState:
+        self._check()
+        return self._seen
+
+    def nearest(
+        self,
+        vector: NDArray[np.int8],
+        limit: int,
+        scope: Scope,
+        *,
+        at_least: float = -math.inf,
+    ) -> Integers:
+        """See the port."""
+        self._check_length(vector)
+        nearness = {
+            item.number: float(cosines(np.stack(stored), vector).max())
+            for item in self._in_scope(scope)
+            if (stored := [p.vector for p in item.passages if p.vector is not None])
+        }
+        near = (number for number, cosine in nearness.items() if cosine >= at_least)
+        order = sorted(near, key=lambda number: (-nearness[number], number))
+        return _integers(order[: max(0, limit)])
+
+    def similarities(self, vector: NDArray[np.int8], numbers: Integers) -> Similarities:
+        """See the port."""
+        self._check_length(vector)
+        found = [
+            (row, part, float(cosines(passage.vector[None, :], vector)[0]))
+            for row, item in enumerate(self._items(numbers))
+            for part, passage in enumerate(item.passages)
+            if passage.vector is not None
+        ]
+        return Similarities(
+            row=_integers([row for row, _, _ in found]),
+            part=_integers([part for _, part, _ in found]),
+            cosine=np.array([cosine for *_, cosine in found], dtype=np.float64),
+        )
+
+    def centroid(self, scope: Scope) -> NDArray[np.float64] | None:
+        """See the port."""
+        memories = [item for item in self._in_scope(scope) if item.kind is not None]
+        stored = [p.vector for item in memories for p in item.passages if p.vector is not None]
+        return centroid(np.stack(stored)) if stored else None
+
+    def postings(self, terms: Sequence[str], scope: Scope) -> Postings:
+        """See the port."""
+        valid = _passages(self._valid(scope))
+        within = {
+            id_: passage
+            for id_, passage in _passages(self._in_scope(scope)).items()
+            if any(term in passage.terms for term in terms)
+        }
+        slots = {id_: slot for slot, id_ in enumerate(sorted(within))}
+        found = [
+            (place, slots[id_], within[id_].terms[term])
+            for place, term in enumerate(terms)
+            for id_ in slots
+            if term in within[id_].terms
+        ]
+        length = sum(_length(passage) for passage in valid.values())
+        return Postings(
+            passages=_integers(list(slots)),
+            lengths=np.array([_length(within[id_]) for id_ in slots], dtype=np.float64),
+            term=_integers([place for place, _, _ in found]),
+            slot=_integers([slot for _, slot, _ in found]),
+            frequency=np.array([frequency for *_, frequency in found], dtype=np.float64),
+            document_frequency=_integers(
+                [sum(term in passage.terms for passage in valid.values()) for term in terms]
+            ),
+            total=len(valid),
+            mean_length=length / len(valid) if valid else 0.0,
+        )
+
+    def containing(self, words: Sequence[str], scope: Scope) -> tuple[Integers, Integers]:
+        """See the port."""
+        sought = [word.casefold() for word in words]
+        counts = {
+            item.number: held(sought, self._texts(item))
+            for item in self._in_scope(scope)
+            if item.kind is not None
+        }
+        found = sorted((number, count) for number, count in counts.items() if count)
+        return _integers([n for n, _ in found]), _integers([count for _, count in found])
+
+    def _texts(self, item: Item) -> list[str]:
+        versions = self._searched.memories[item.record_id]
+        memory = next(one.memory for one in versions if one.item == item.number)
+        return [memory.content, *([] if memory.key is None else [memory.key])]
+
+    def items(self, numbers: Integers) -> Items:
+        """See the port."""
+        items = self._items(numbers)
+        return Items(
+            number=_integers([item.number for item in items]),
+            is_memory=np.array([item.kind is not None for item in items], dtype=np.bool_),
+            record_id=[item.record_id for item in items],
+            kind=[item.shown_kind for item in items],
+            session=_integers([item.session for item in items]),
+            sequence=_integers([item.sequence for item in items]),
+            speaker=_integers([item.speaker for item in items]),
+            role=[item.role for item in items],
+            at=_integers([item.at for item in items]),
+            traits=_integers([int(item.features.traits) for item in items]),
+            words=_integers([item.features.words for item in items]),
+            tokens=_integers([item.features.tokens for item in items]),
+        )
+
+    def uses(self, numbers: Integers) -> Uses:
+        """See the port."""
+        uses = [self._use(item) for item in self._items(numbers)]
+        return Uses(
+            importance=np.array([importance for importance, *_ in uses], dtype=np.float64),
+            access_count=_integers([count for _, count, *_ in uses]),
+            used_at=_integers([at for *_, at, _ in uses]),
+            updated_at=_integers([at for *_, at in uses]),
+        )
+
+    def numbers(self, record_ids: Sequence[str], scope: Scope) -> Integers:
+        """See the port."""
+        found = {item.record_id: item.number for item in self._in_scope(scope)}
+        return _integers([found.get(record, -1) for record in record_ids])
+
+    def saying(self, content_key: str, limit: int, scope: Scope) -> Integers:
+        """See the port."""
+        found = [item for item in self._in_scope(scope) if item.content_key == content_key]
+        found.sort(key=lambda item: (item.kind is None, item.number))
+        return _integers([item.number for item in found[: max(0, limit)]])
+
+    def marked(self, traits: Trait, scope: Scope) -> Integers:
+        """See the port."""
+        return _integers(
+            sorted(item.number for item in self._in_scope(scope) if item.features.traits & traits)
+        )
+
+    def within(self, scope: Scope) -> Integers:
+        """See the port."""
+        return _integers(sorted(item.number for item in self._in_scope(scope)))
+
+    def neighbours(self, numbers: Integers, step: Literal[-1, 1], scope: Scope) -> Integers:
+        """See the port."""
+        said = [item for item in self._valid(scope) if item.kind is None]
+        return _integers([_neighbour(item, said, step) for item in self._items(numbers)])
+
+    def passages(self, numbers: Integers) -> list[list[tuple[Span, int]]]:
+        """See the port."""
+        return [[(p.span, p.tokens) for p in item.passages] for item in self._items(numbers)]
+
+    def _check_length(self, vector: NDArray[np.int8]) -> None:
+        for item in self._searched.items.values():
+            for passage in item.passages:
+                if passage.vector is not None and passage.vector.shape != vector.shape:
+                    raise InvalidInput("vector", f"has shape {vector.shape}; the store's another")
+
+    def _items(self, numbers: Integers) -> list[Item]:
+        return [self._searched.items[int(number)] for number in numbers]
+
+    def _use(self, item: Item) -> tuple[float, int, int, int]:
+        if item.kind is None:
+            return 1.0, 0, item.at, item.at
+        memory = self._searched.memories[item.record_id][-1].memory
+        used_at = micros(memory.accessed_at or memory.created_at)
+        return memory.importance, memory.access_count, used_at, micros(memory.updated_at)
+
+    def _valid(self, scope: Scope) -> list[Item]:
+        as_of = micros_or_none(scope.as_of)
+        return [item for item in self._searched.items.values() if item.is_valid(as_of)]
+
+    def _living(self, scope: Scope) -> list[Item]:
+        """Return what is valid or, where the scope takes that too, dormant."""
+        if not scope.dormant or scope.as_of is not None:
+            return self._valid(scope)
+        items = self._searched.items.values()
+        return [i for i in items if i.is_valid(None) or self._searched.is_dormant(i)]
+
+    def _in_scope(self, scope: Scope) -> list[Item]:
+        session = _session_number(self._searched, scope)
+        dormant = scope.dormant and scope.as_of is None
+        return [
+            item
+            for item in self._living(scope)
+            if (dormant or item.expires_at > micros(scope.at))
+            and (scope.kinds is None or item.shown_kind in scope.kinds)
+            and (scope.session_id is None or item.session == session)
+            and item.tags.issuperset(scope.tags)
+            and (scope.since is None or item.at >= micros(scope.since))
+            and (scope.until is None or item.at < micros(scope.until))
+            and (scope.include_compressed or not self._is_hidden(item, scope))
+            and (scope.include_withheld or not _is_withheld(item))
+        ]
+
+    def _is_hidden(self, item: Item, scope: Scope) -> bool:
+        """Return whether a summary that is valid at the instant stands for a memory."""
+        as_of = micros_or_none(scope.as_of)
+        return item.compressed and any(
+            self._searched.items[version.item].is_valid(as_of)
+            for link in self._searched.links
+            if link.relation == "summary_of" and link.target_id == item.record_id
+            for version in self._searched.memories.get(link.source_id, ())
+        )
+
+
+def _is_withheld(item: Item) -> bool:
+    return is_withheld(item.features.traits, by_user=item.role is Role.USER)
+
+
+def _session_number(state: OwnerState, scope: Scope) -> int | None:
+    session = state.sessions.get(scope.session_id or "")
+    return None if session is None else session.number
+
+
+def _neighbour(item: Item, said: Sequence[Item], step: Literal[-1, 1]) -> int:
+    if item.kind is not None:
+        return -1
+    beyond = [
+        other
+        for other in said
+        if other.session == item.session and (other.sequence - item.sequence) * step > 0
+    ]
+    if not beyond:
+        return -1
+    return min(beyond, key=lambda other: abs(other.sequence - item.sequence)).number
+
+
+def _passages(items: Sequence[Item]) -> dict[int, Passage]:
+    return {
+        item.number << PART_BITS | part: passage
+        for item in items
+        for part, passage in enumerate(item.passages)
+    }
+
+
+def _length(passage: Passage) -> int:
+    return sum(passage.terms.values())
+
+
+def _integers(values: Sequence[int]) -> Integers:
+    return np.array(values, dtype=np.int64)

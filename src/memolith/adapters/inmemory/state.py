@@ -1,0 +1,172 @@
+"""What an owner has, in plain dictionaries."""
+
+from __future__ import annotations
+
+from dataclasses import field, replace
+from typing import TYPE_CHECKING
+
+from memolith.adapters.sql.values import NEVER
+from memolith.adapters.sql.work import WAITS
+from memolith.domain.memories import DORMANT, EPISODE
+from memolith.domain.work import Progress
+from memolith.values import dataclass
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from memolith.domain.base_memory import BaseMemory
+    from memolith.domain.items import Features
+    from memolith.domain.memories import Event, Link, Memory
+    from memolith.domain.messages import Message, Role
+    from memolith.domain.work import Mark, Work
+    from memolith.ports.store import Passage
+    from memolith.ports.usage import Spent
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What search sees of a version. Times in microseconds; `NEVER` for no end."""
+
+    number: int
+    record_id: str
+    kind: str | None
+    session: int
+    sequence: int
+    speaker: int
+    role: Role
+    at: int
+    features: Features
+    content_key: str
+    valid_from: int
+    valid_to: int
+    expires_at: int
+    compressed: bool
+    tags: frozenset[str]
+    passages: tuple[Passage, ...]
+
+    @property
+    def shown_kind(self) -> str:
+        """The memory's kind, or "episode"."""
+        return EPISODE if self.kind is None else self.kind
+
+    def is_valid(self, as_of: int | None) -> bool:
+        """Whether it is valid at an instant; None: now."""
+        if as_of is None:
+            return self.valid_to == NEVER
+        return self.valid_from <= as_of < self.valid_to
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryVersion:
+    """A version of a memory: the record as it stood when it was closed, or stands now."""
+
+    memory: Memory
+    item: int
+
+
+@dataclass(frozen=True, slots=True)
+class MessageVersion:
+    """A version of a message."""
+
+    message: Message
+    item: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionState:
+    """A session; without messages while only memories name it."""
+
+    number: int
+    first_item: int | None = None
+    first_at: datetime | None = None
+    last_at: datetime | None = None
+    last_sequence: int = 0
+    messages: int = 0
+    ended_at: datetime | None = None
+    progress: Progress = field(default_factory=Progress)
+
+
+@dataclass(frozen=True, slots=True)
+class MessageWork:
+    """What is still to be done with a message; `marks` as a column holds them."""
+
+    marks: int = 0
+    attempts: int = 0
+    retry_at: datetime | None = None
+    learned_at: datetime | None = None
+    summarised_at: datetime | None = None
+
+
+def is_due(work: MessageWork, now: datetime) -> bool:
+    """Whether a message, if it is valid, may be learned from now."""
+    return work.marks == WAITS and (work.retry_at is None or work.retry_at <= now)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimState:
+    """Who may do a kind of work, until when nobody else may; None: until a word."""
+
+    token: bytes | None = None
+    until: datetime | None = None
+    attempts: int = 0
+
+    @property
+    def is_parked(self) -> bool:
+        """Whether it waits for a word."""
+        return self.until is None
+
+    def is_free(self, now: datetime) -> bool:
+        """Whether it may be taken now."""
+        return self.until is not None and self.until <= now
+
+
+@dataclass(slots=True)
+class OwnerState:
+    """All that an owner has. Values are frozen; `copy` makes one that may be changed apart."""
+
+    counter: int = 0
+    profile: str | None = None
+    next_item: int = 1
+    next_session: int = 1
+    next_speaker: int = 1
+    items: dict[int, Item] = field(default_factory=dict)
+    memories: dict[str, tuple[MemoryVersion, ...]] = field(default_factory=dict)
+    messages: dict[str, tuple[MessageVersion, ...]] = field(default_factory=dict)
+    sessions: dict[str, SessionState] = field(default_factory=dict)
+    participants: dict[tuple[str | None, Role], int] = field(default_factory=dict)
+    links: dict[Link, None] = field(default_factory=dict)
+    events: tuple[Event, ...] = ()
+    base_memories: tuple[BaseMemory, ...] = ()
+    work: dict[str, MessageWork] = field(default_factory=dict)
+    marks: dict[str, Mark] = field(default_factory=dict)
+    claims: dict[Work, ClaimState] = field(default_factory=dict)
+    usage: dict[tuple[int, str], Spent] = field(default_factory=dict)
+    following: dict[tuple[int, int], NDArray[np.int8]] = field(default_factory=dict)
+    """Vectors of another model, by item and part, that are not in use yet."""
+
+    def work_of(self, message_id: str) -> MessageWork:
+        """Return what is still to be done with a message."""
+        return self.work.get(message_id, MessageWork())
+
+    def is_dormant(self, item: Item) -> bool:
+        """Whether an item is of the newest version of a memory that is dormant."""
+        latest = self.memories.get(item.record_id, ())[-1:]
+        return any(one.item == item.number and one.memory.state in DORMANT for one in latest)
+
+    def copy(self) -> OwnerState:
+        """Return a state that can be changed without changing this one."""
+        return replace(
+            self,
+            items=dict(self.items),
+            memories=dict(self.memories),
+            messages=dict(self.messages),
+            sessions=dict(self.sessions),
+            participants=dict(self.participants),
+            links=dict(self.links),
+            work=dict(self.work),
+            marks=dict(self.marks),
+            following=dict(self.following),
+        )

@@ -1,0 +1,385 @@
+"""Changing what one owner has: a copy, which takes the old state's place at the end."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC
+from typing import TYPE_CHECKING, Any
+
+from memolith.adapters.inmemory.state import Item, MemoryVersion, MessageVersion, SessionState
+from memolith.adapters.inmemory.waiting import Waiting
+from memolith.adapters.sql.entries import check_entry, checked, role_of_origin
+from memolith.adapters.sql.values import NEVER, micros, pack_id
+from memolith.domain.items import Trait
+from memolith.domain.memories import State
+from memolith.errors import Conflict, MemolithError, NotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
+
+    from memolith.adapters.inmemory.state import OwnerState
+    from memolith.adapters.sql.sealing import Sealing
+    from memolith.domain.memories import Event, Link, Memory
+    from memolith.domain.messages import Message, Role
+    from memolith.ports.store import IndexEntry, Passage
+
+
+class Writer(Waiting):
+    """The records of one owner, and the ways to change them."""
+
+    def __init__(self, state: OwnerState, sealing: Sealing, dimension: int | None) -> None:
+        """Take the state to begin with, and the length of the store's vectors."""
+        super().__init__(state.copy(), sealing)
+        self._dimension = dimension
+        self._is_changed = False
+        self._is_touched = False
+        self._is_broken = False
+
+    def _check(self) -> None:
+        """Refuse whoever expects other vectors than those in use."""
+
+    def _check_entry(self, entry: IndexEntry) -> None:
+        if any(passage.vector is not None for passage in entry.passages):
+            self._check()
+        check_entry(entry, self._dimension)
+
+    def finished(self) -> OwnerState | None:
+        """Return the new state; None if nothing was changed.
+
+        Raises:
+            Conflict: An error within the transaction was caught by the caller.
+        """
+        if self._is_broken:
+            raise Conflict("an error within the transaction has undone all of it")
+        if self._is_changed:
+            self._state.counter += 1
+            items = self._state.items
+            self._state.following = {
+                p: v for p, v in self._state.following.items() if p[0] in items
+            }
+        return self._state if self._is_changed or self._is_touched else None
+
+    def adopt_profile(self, name: str) -> None:
+        """See the port."""
+        if self._state.profile is None:
+            self.set_profile(name)
+
+    def set_profile(self, name: str) -> None:
+        """See the port."""
+        self._is_changed |= self._state.profile != name
+        self._state.profile = name
+
+    def log(
+        self,
+        session_id: str,
+        messages: Sequence[tuple[Message, IndexEntry]],
+        *,
+        at: datetime | None = None,
+    ) -> None:
+        """See the port."""
+        with self._change(changes=bool(messages)):
+            for message, entry in messages:
+                checked(message)
+                pack_id(message.id)
+                self._check_entry(entry)
+        for message, entry in messages:
+            with self._change():
+                self._check_free(message, session_id)
+                said = _in_utc(replace(message, session_id=session_id))
+                item = self._add_message(said, entry, at or checked(said)[1])
+                self._state.messages[said.id] = (MessageVersion(said, item),)
+                self._count(session_id, said, item)
+
+    def next_sequence(self, session_id: str) -> int:
+        """See the port."""
+        session = self._state.sessions.get(session_id)
+        return 1 + (session.last_sequence if session else 0)
+
+    def end_session(self, session_id: str, at: datetime) -> None:
+        """See the port."""
+        session = self._state.sessions.get(session_id)
+        if session is not None and session.first_item is not None:
+            self._state.sessions[session_id] = replace(session, ended_at=at.astimezone(UTC))
+            self._is_changed = True
+
+    def insert(self, memories: Sequence[tuple[Memory, IndexEntry]]) -> None:
+        """See the port."""
+        with self._change(changes=bool(memories)):
+            for memory, entry in memories:
+                _check_ids(memory)
+                self._check_entry(entry)
+        for memory, entry in memories:
+            with self._change():
+                self._check_new(memory)
+                stored = self._checked(memory)
+                item = self._add_memory(stored, entry, micros(memory.updated_at))
+                self._state.memories[memory.id] = (MemoryVersion(stored, item),)
+
+    def revise(self, memory: Memory, entry: IndexEntry) -> None:
+        """See the port."""
+        with self._change():
+            versions = self._versions(memory.id)
+            if memory.version <= versions[-1].memory.version:
+                raise Conflict("the version is not above the one that there is")
+            self._check_entry(entry)
+            entry = self._judged(memory.id, memory.content, entry)
+            stored = self._checked(memory)
+            self._close(versions[-1].item, micros(memory.updated_at))
+            since = max(micros(memory.updated_at), self._state.items[versions[-1].item].valid_to)
+            item = self._add_memory(stored, entry, since)
+            self._state.memories[memory.id] = (*versions, MemoryVersion(stored, item))
+
+    def amend(self, memory: Memory) -> None:
+        """See the port."""
+        with self._change():
+            *older, last = self._versions(memory.id)
+            if memory.state is State.ACTIVE and last.memory.state is not State.ACTIVE:
+                raise Conflict("a memory becomes active again only in a new version")
+            stored = self._checked(
+                replace(memory, version=last.memory.version, content=last.memory.content)
+            )
+            if memory.state is not State.ACTIVE:
+                self._close(last.item, micros(memory.updated_at))
+            self._state.items[last.item] = replace(
+                self._state.items[last.item], **self._changeable(stored)
+            )
+            self._state.memories[memory.id] = (*older, replace(last, memory=stored))
+
+    def revise_message(self, message: Message, entry: IndexEntry, at: datetime) -> None:
+        """See the port."""
+        with self._change():
+            versions = self._message_versions(message.id)
+            last = versions[-1].message
+            if message.version <= last.version:
+                raise Conflict("the version is not above the one that there is")
+            said = _in_utc(
+                replace(
+                    message,
+                    session_id=last.session_id,
+                    sequence=last.sequence,
+                    external_id=last.external_id,
+                )
+            )
+            entry = self._judged(said.id, said.content, entry)
+            self._close(versions[-1].item, micros(at))
+            since = max(micros(at), self._state.items[versions[-1].item].valid_to)
+            item = self._add_message(said, entry, since)
+            self._state.messages[said.id] = (*versions, MessageVersion(said, item))
+
+    def reindex(self, message_id: str, entry: IndexEntry) -> None:
+        """See the port."""
+        with self._change():
+            *older, last = self._message_versions(message_id)
+            old = self._state.items[last.item]
+            if old.valid_to != NEVER:
+                raise NotFound("message", message_id)
+            entry = self._judged(message_id, last.message.content, entry)
+            self._state.items[last.item] = replace(old, valid_to=old.valid_from)
+            item = self._add_message(last.message, entry, old.valid_from)
+            self._state.messages[message_id] = (*older, replace(last, item=item))
+
+    def close_messages(self, ids: Sequence[str], at: datetime) -> None:
+        """See the port."""
+        for id_ in ids:
+            for version in self._state.messages.get(id_, ())[-1:]:
+                if self._state.items[version.item].valid_to == NEVER:
+                    self._close(version.item, micros(at))
+                    self._is_changed = True
+
+    def link(self, links: Sequence[Link]) -> None:
+        """See the port."""
+        for link in links:
+            with self._change(changes=link not in self._state.links):
+                pack_id(link.source_id, "source_id")
+                pack_id(link.target_id, "target_id")
+                self._state.links[link] = None
+
+    def record(self, events: Sequence[Event]) -> None:
+        """See the port."""
+        for event in events:
+            with self._change():
+                pack_id(event.record_id, "record_id")
+                kept = replace(event, at=event.at.astimezone(UTC), details=dict(event.details))
+                self._state.events = (*self._state.events, kept)
+
+    @contextmanager
+    def _change(self, *, changes: bool = True) -> Iterator[None]:
+        """Let nothing be kept if what is done within fails half-way."""
+        try:
+            yield
+        except MemolithError:
+            self._is_broken = True
+            raise
+        self._is_changed |= changes
+
+    def _check_free(self, message: Message, session_id: str) -> None:
+        firsts = (versions[0].message for versions in self._state.messages.values())
+        there = [known for known in firsts if known.session_id == session_id]
+        if (
+            message.id in self._state.messages
+            or any(known.sequence == message.sequence for known in there)
+            or message.external_id in {known.external_id for known in there} - {None}
+        ):
+            raise Conflict("the id, caller's id or place in the session is taken already")
+
+    def _check_new(self, memory: Memory) -> None:
+        if memory.id in self._state.memories:
+            raise Conflict("the id is taken already")
+
+    def _checked(self, memory: Memory) -> Memory:
+        """Return a memory as it is kept, if it can be."""
+        _check_ids(memory)
+        keyed = None if memory.key is None else self.by_key(memory.key)
+        if memory.state is State.ACTIVE and keyed is not None and keyed.id != memory.id:
+            raise Conflict("the key is taken already")
+        return _memory_in_utc(memory)
+
+    def _versions(self, memory_id: str) -> tuple[MemoryVersion, ...]:
+        if memory_id not in self._state.memories:
+            raise NotFound("memory", memory_id)
+        return self._state.memories[memory_id]
+
+    def _message_versions(self, message_id: str) -> tuple[MessageVersion, ...]:
+        if message_id not in self._state.messages:
+            raise NotFound("message", message_id)
+        return self._state.messages[message_id]
+
+    def _judged(self, id_: str, content: str, entry: IndexEntry) -> IndexEntry:
+        """Return an entry as reviewed where the record was, when it said the same."""
+        if not entry.features.traits & Trait.SUSPICIOUS:
+            return entry
+        state = self._state
+        said = [
+            *((one.memory.content, one.item) for one in state.memories.get(id_, ())),
+            *((one.message.content, one.item) for one in state.messages.get(id_, ())),
+        ]
+        seen = {text for text, n in said if state.items[n].features.traits & Trait.REVIEWED}
+        return entry.reviewed() if content in seen else entry
+
+    def _add_message(self, message: Message, entry: IndexEntry, since: datetime | int) -> int:
+        role, said_at = checked(message)
+        pack_id(message.id)
+        return self._add_item(
+            Item(
+                number=self._state.next_item,
+                record_id=message.id,
+                kind=None,
+                session=self._session(message.session_id).number,
+                sequence=message.sequence,
+                speaker=self._speaker(message.speaker, role),
+                role=role,
+                at=micros(said_at),
+                features=entry.features,
+                content_key=entry.content_key,
+                valid_from=since if isinstance(since, int) else micros(since),
+                valid_to=NEVER,
+                expires_at=NEVER,
+                compressed=False,
+                tags=frozenset(),
+                passages=self._passages(entry),
+            )
+        )
+
+    def _add_memory(self, memory: Memory, entry: IndexEntry, since: int) -> int:
+        changeable = self._changeable(memory)
+        return self._add_item(
+            Item(
+                number=self._state.next_item,
+                record_id=memory.id,
+                sequence=0,
+                speaker=-1,
+                features=entry.features,
+                content_key=entry.content_key,
+                valid_from=since,
+                valid_to=NEVER if memory.state is State.ACTIVE else since,
+                passages=self._passages(entry),
+                **changeable,
+            )
+        )
+
+    def _changeable(self, memory: Memory) -> dict[str, Any]:
+        """Return what an item says of a memory that may change within a version."""
+        session = -1 if memory.session_id is None else self._session(memory.session_id).number
+        return {
+            "kind": memory.kind,
+            "session": session,
+            "role": role_of_origin(memory.origin),
+            "at": micros(memory.happened_at or memory.created_at),
+            "expires_at": NEVER if memory.expires_at is None else micros(memory.expires_at),
+            "compressed": memory.compressed,
+            "tags": frozenset(memory.tags),
+        }
+
+    def _add_item(self, item: Item) -> int:
+        self._state.items[item.number] = item
+        self._state.next_item += 1
+        return item.number
+
+    def _passages(self, entry: IndexEntry) -> tuple[Passage, ...]:
+        self._check_entry(entry)
+        return tuple(
+            replace(
+                passage,
+                terms=dict(passage.terms),
+                vector=None if passage.vector is None else passage.vector.copy(),
+            )
+            for passage in entry.passages
+        )
+
+    def _close(self, number: int, at: int) -> None:
+        item = self._state.items[number]
+        if item.valid_to == NEVER:
+            self._state.items[number] = replace(item, valid_to=max(at, item.valid_from))
+
+    def _session(self, name: str) -> SessionState:
+        if name not in self._state.sessions:
+            self._state.sessions[name] = SessionState(self._state.next_session)
+            self._state.next_session += 1
+        return self._state.sessions[name]
+
+    def _speaker(self, name: str | None, role: Role) -> int:
+        speakers = self._state.participants
+        if (name, role) not in speakers:
+            speakers[name, role] = self._state.next_speaker
+            self._state.next_speaker += 1
+        return speakers[name, role]
+
+    def _count(self, session_id: str, message: Message, item: int) -> None:
+        session = self._session(session_id)
+        self._state.sessions[session_id] = replace(
+            session,
+            first_item=session.first_item or item,
+            first_at=session.first_at or message.at,
+            last_at=message.at,
+            last_sequence=max(session.last_sequence, message.sequence),
+            messages=session.messages + 1,
+        )
+
+
+def _check_ids(memory: Memory) -> None:
+    pack_id(memory.id)
+    if memory.superseded_by:
+        pack_id(memory.superseded_by, "superseded_by")
+    for source in memory.sources:
+        pack_id(source.id, "sources")
+
+
+def _in_utc(message: Message) -> Message:
+    _, at = checked(message)
+    return replace(message, at=at.astimezone(UTC))
+
+
+def _memory_in_utc(memory: Memory) -> Memory:
+    def utc(at: datetime | None) -> datetime | None:
+        return None if at is None else at.astimezone(UTC)
+
+    return replace(
+        memory,
+        created_at=memory.created_at.astimezone(UTC),
+        updated_at=memory.updated_at.astimezone(UTC),
+        accessed_at=utc(memory.accessed_at),
+        happened_at=utc(memory.happened_at),
+        expires_at=utc(memory.expires_at),
+    )

@@ -1,0 +1,165 @@
+"""Where a database is: what of it may be told, and a plain connection to it."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from dataclasses import field
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+from psycopg import pq, sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from memolith.adapters.postgres.connections import (
+    AGAIN_S,
+    SILENT_S,
+    TIMES,
+    patience_ms,
+    searching,
+    translated,
+)
+from memolith.adapters.postgres.pool import Raw
+from memolith.errors import InvalidConfiguration, StoreReadOnly
+from memolith.text.expressions import expression
+from memolith.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_SCHEMA = expression(r"(?!pg_)[a-z_][a-z0-9_]{0,54}")
+"""What need not be quoted. PostgreSQL's names have 63 bytes; a suffix must have room."""
+
+LOOKING_S = 60.0
+"""How long the server may be silent where it is only looked at what there is (a guess)."""
+
+_KEEPALIVES = {
+    "keepalives_idle": SILENT_S,
+    "keepalives_interval": AGAIN_S,
+    "keepalives_count": TIMES,
+}
+
+_OLDEST = 17
+"""`GRANT MAINTAIN`; `GRANT … WITH SET` is of 16."""
+
+_PORTS = expression(r"[0-9,]*")
+_NO_URL = "is not a URL of PostgreSQL's: what is no letter or digit in a password is written %XX"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A database, and the schema in it.
+
+    Attributes:
+        conninfo: Where it is, as libpq takes it; a password may be in it.
+        name: How it is called in messages, without a password.
+        schema: The schema.
+        timeout_s: For how long to wait for a lock.
+    """
+
+    conninfo: str = field(repr=False)
+    name: str
+    schema: str
+    timeout_s: float
+
+    @property
+    def slug(self) -> str:
+        """A part of a file's name that no other database and schema has."""
+        return re.sub(r"[^a-z0-9_]+", "-", f"{self.name}-{self.schema}".lower())
+
+
+def place_of(url: str, schema: str, timeout_s: float) -> Place:
+    """Return what a URL names; what it leaves out is for libpq to find, as it does for `psql`.
+
+    Raises:
+        InvalidConfiguration: It is none that libpq takes, or the schema's name can't be one.
+    """
+    if _SCHEMA.fullmatch(schema) is None:
+        problem = "must be up to 55 small letters, digits and _, and not begin with pg_"
+        raise InvalidConfiguration("postgres.schema", problem)
+    try:
+        parts: dict[str, Any] = conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        # The error may quote the URL, and a password with it.
+        raise InvalidConfiguration("store", _NO_URL) from None
+    _refuse_misread(url, parts)
+    parts.setdefault("connect_timeout", max(1, ceil(timeout_s)))
+    parts.setdefault("application_name", "memolith")
+    parts.setdefault("tcp_user_timeout", round(timeout_s * 1000))
+    for name, value in _KEEPALIVES.items():
+        parts.setdefault(name, value)
+    return Place(make_conninfo("", **parts), _named(parts), schema, timeout_s)
+
+
+def _refuse_misread(url: str, parts: Mapping[str, Any]) -> None:
+    """Refuse what a part of a password was taken for, as it has a "/" or "@" that is not encoded.
+
+    What is taken for a host, a port or a database stands in messages.
+    """
+    before, _, path = url.partition("://")[2].partition("/")
+    is_read_in_part = "@" in path.partition("?")[0] or before.count("@") > 1
+    if is_read_in_part or not _PORTS.fullmatch(str(parts.get("port") or "")):
+        raise InvalidConfiguration("store", _NO_URL)
+
+
+def _named(parts: dict[str, Any]) -> str:
+    """Return how a database is called, with what libpq takes from the environment."""
+    if "service" in parts:
+        return f"PostgreSQL by the service {parts['service']}"
+    known = {
+        option.keyword.decode(): option.val.decode()
+        for option in pq.Conninfo.get_defaults()
+        if option.val
+    } | parts
+    where = known.get("host") or known.get("hostaddr") or "localhost"
+    return f"PostgreSQL at {where}:{known.get('port') or 5432}/{known.get('dbname') or ''}"
+
+
+@contextmanager
+def session(place: Place, *, patience_s: float | None = None) -> Iterator[Raw]:
+    """Lend a connection as whom the URL names, to look at a database or to change its tables.
+
+    Args:
+        place: The database.
+        patience_s: For how long it may be silent while a statement runs; None: for ever, as
+            where tables are changed or filled.
+
+    Raises:
+        StoreUnavailable: It can't be reached.
+        InvalidConfiguration: It is too old.
+    """
+    try:
+        with Raw.connect(place.conninfo, autocommit=True) as raw:
+            settings = (
+                searching(place.schema),
+                sql.SQL("SET lock_timeout = {}").format(patience_ms(place.timeout_s)),
+            )
+            _refuse_old(raw, place)
+            raw.patience_s = patience_s
+            raw.execute(sql.SQL("; ").join(settings))
+            yield raw
+    except psycopg.Error as error:
+        raise translated(error, place.name) from error
+
+
+@contextmanager
+def owning(place: Place) -> Iterator[None]:
+    """Say what it means where a statement is only for who owns the tables.
+
+    Raises:
+        StoreReadOnly: Who is connected does not.
+    """
+    try:
+        yield
+    except psycopg.errors.InsufficientPrivilege as error:
+        said = error.diag.message_primary
+        reason = f"its role does not own the tables ({said}): run this as who made them"
+        raise StoreReadOnly(place.name, reason) from error
+
+
+def _refuse_old(raw: Raw, place: Place) -> None:
+    if raw.info.server_version < _OLDEST * 10_000:
+        version = raw.info.parameter_status("server_version")
+        problem = f"is PostgreSQL {version}; {_OLDEST} or newer is needed"
+        raise InvalidConfiguration("store", f"{place.name} {problem}")

@@ -1,0 +1,199 @@
+"""The store in one PostgreSQL database."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from psycopg.errors import LockNotAvailable
+
+from memolith.adapters.postgres.backups import BackingUp
+from memolith.adapters.postgres.connections import Access, Connections
+from memolith.adapters.postgres.opening import (
+    may_become_application,
+    prepare,
+    probe,
+)
+from memolith.adapters.postgres.places import place_of, session
+from memolith.adapters.postgres.schema import BOUND, Making
+from memolith.adapters.postgres.search import VectorTables
+from memolith.adapters.postgres.vector_index import refuse_other_lengths, width_of
+from memolith.adapters.sql.nearby import NearbySearch
+from memolith.adapters.sql.spaces import VectorFacts
+from memolith.adapters.sql.store import SqlStore
+from memolith.errors import StoreUnavailable
+from memolith.ports.cipher import Connected
+from memolith.ports.verifying import Finding
+
+if TYPE_CHECKING:
+    from memolith.adapters.sql import connection as shared
+    from memolith.adapters.sql.owner_row import OwnerRow
+    from memolith.adapters.sql.sealing import Sealing
+    from memolith.adapters.sql.search import Search
+    from memolith.ports.cipher import Cipher, Ciphers
+    from memolith.ports.reembedding import EmbeddingModel
+    from memolith.ports.store import StoreMeta
+
+_MEBIBYTE = 1024 * 1024
+
+VECTORS_IN_MEMORY = 131_072
+"""See docs/decisions/0030-postgresql-store.md."""
+
+_LOCK_FACTS = "SELECT 1 FROM meta WHERE name = 'schema' FOR UPDATE"
+
+
+class PostgresStore(BackingUp, SqlStore):
+    """A `Store` in one schema of a PostgreSQL database."""
+
+    _connections: Connections
+
+    def __init__(
+        self,
+        connections: Connections,
+        cipher: Cipher,
+        index_cache_bytes: int,
+        vectors_in_memory: int = VECTORS_IN_MEMORY,
+    ) -> None:
+        """Take connections to a schema that is ready; see `open`."""
+        super().__init__(connections, cipher, index_cache_bytes)
+        self._vectors_in_memory = vectors_in_memory
+
+    @classmethod
+    def open(  # noqa: PLR0913 - settings, each by its name
+        cls,
+        url: str,
+        *,
+        cipher: Ciphers,
+        analyser: int = 1,
+        schema: str = "memolith",
+        busy_timeout_s: float = 5.0,
+        statement_timeout_s: float = 60.0,
+        connections: int = 8,
+        making: Making | None = None,
+        index_cache_bytes: int = 192 * _MEBIBYTE,
+        vectors_in_memory: int = VECTORS_IN_MEMORY,
+    ) -> PostgresStore:
+        """Open a database, making the tables in it where there are none.
+
+        Args:
+            url: Where it is, as libpq takes it.
+            cipher: Gives the cipher it was made with, or is to be.
+            analyser: Version of the text analysis, kept in a new store.
+            schema: In which schema of it the tables are.
+            busy_timeout_s: For how long to wait for another writer, or for a connection.
+            statement_timeout_s: After how long a statement is given up; 0: never.
+            connections: How many at most, to read; and as many again to write.
+            making: How a new store is to be, where not as usual.
+            index_cache_bytes: How much memory the search indexes of all owners may take.
+            vectors_in_memory: The vectors of owners who have more items than this are searched
+                in the database.
+
+        Raises:
+            InvalidConfiguration: The URL is none, or the database does not keep owners apart.
+            StoreUnavailable: It can't be reached, or must be brought up to date first.
+            StoreReadOnly: There is no store in it, and none may be made.
+            StoreDamaged: It is not a store of Memolith.
+            StoreTooNew: A newer Memolith has written it.
+            KeyUnavailable: Its key is missing, or another.
+        """
+        place = place_of(url, schema, busy_timeout_s)
+        known = prepare(place, ciphers=cipher, analyser=analyser, making=making or Making())
+        with session(place) as raw:
+            is_application = may_become_application(raw)
+        access = Access(
+            conninfo=place.conninfo,
+            place=place.name,
+            schema=schema,
+            form=known.form,
+            is_application=is_application,
+            timeout_s=busy_timeout_s,
+            statement_timeout_s=statement_timeout_s,
+            is_distributed=known.is_distributed,
+        )
+        probe(access)
+        pools = Connections(access, connections, connections)
+        return cls(pools, known.cipher, index_cache_bytes, vectors_in_memory)
+
+    def _search(self, connection: shared.Connection, sealing: Sealing, owner: OwnerRow) -> Search:
+        if owner.next_item <= self._vectors_in_memory:
+            return super()._search(connection, sealing, owner)
+        tables = VectorTables(connection, sealing, owner.number, self._space(owner).column)
+        return NearbySearch(self._index(owner, tables), tables)
+
+    @property
+    def place(self) -> str:
+        """See `Movable`."""
+        access = self._connections.access
+        return f"{access.place}, schema {access.schema}"
+
+    def _as_fact(self, value: str | int | bytes) -> Any:
+        return value.hex() if isinstance(value, bytes) else str(value)
+
+    @property
+    def meta(self) -> StoreMeta:
+        """See the port."""
+        with self._connections.reading() as connection:
+            facts: dict[str, str] = dict(connection.rows("SELECT name, value FROM meta"))
+        return VectorFacts.among(facts).meta(
+            int(facts["schema"]), facts["cipher"], int(facts["analyser"])
+        )
+
+    def _hold_facts(self, connection: shared.Connection) -> None:
+        connection.row(_LOCK_FACTS)
+
+    def _make_room(self, connection: shared.Connection, column: str, model: EmbeddingModel) -> None:
+        is_hidden = bool(self._cipher.store_id)
+        refuse_other_lengths(connection, column, width_of(model.dimension, is_hidden=is_hidden))
+
+    def _keep_out(self, connection: shared.Connection) -> None:
+        # Who stores vectors has stored an item before: they have ended, or have yet to look which
+        # vectors are in use.
+        connection.run("LOCK TABLE items IN SHARE MODE")
+
+    def settle(self) -> bool:
+        """See the port: lets the server reuse where removed rows stood.
+
+        What it keeps besides, its log and copies of it, is the server's own affair. Not done
+        where somebody else does the same, or changes the tables, for longer than is waited.
+        """
+        with self._connections.idle() as connection:
+            connection.run("SET statement_timeout = 0")
+            try:
+                connection.run(f"VACUUM {', '.join(BOUND)}")
+            except StoreUnavailable as error:
+                if not isinstance(error.__cause__, LockNotAvailable):
+                    raise
+                return False
+            finally:
+                connection.run(f"SET statement_timeout = {self._connections.access.statement_ms}")
+        return True
+
+    def check_file(self) -> list[Finding]:
+        """See `Verifiable`: rows that are nobody's; the server's own files are the server's."""
+        return [
+            Finding("orphan", None, None, f"rows of {table} that are nobody's")
+            for table in dict.fromkeys(table for table, _ in self._nobodys())
+        ]
+
+    def repair_file(self) -> None:
+        """See `Verifiable`."""
+        for table, number in self._nobodys():
+            with self._connections.writing() as connection:
+                connection.see(number)
+                connection.run(f"DELETE FROM {table} WHERE owner_id = ?", (number,))
+                connection.run("COMMIT")
+
+    def _nobodys(self) -> list[tuple[str, int]]:
+        with self._connections.reading() as connection:
+            rows = connection.rows("SELECT table_name, number FROM nobodys_rows()")
+        return [(table, number) for table, number in rows]
+
+    def _hold(self, connection: shared.Connection, owner_id: str) -> None:
+        if not connection.owner(owner_id, lock=True).number:
+            connection.new_owner(owner_id, 0)
+
+    def close(self) -> None:
+        """See the port."""
+        self._indexes.forget()
+        self._connections.close()
+        if isinstance(self._cipher, Connected):
+            self._cipher.close()

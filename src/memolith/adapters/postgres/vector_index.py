@@ -1,0 +1,267 @@
+"""The index of vectors, as `memolith db index` builds it: while the store is in use.
+
+There is one for each column of vectors that is in use, or being filled by `memolith reembed`: so
+the column that is switched to has its own. It is over half precision, as the statement in
+`search` asks for it, whichever way vectors stand in the column: half of the size, and what it
+finds is compared exactly afterwards.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import psycopg
+
+from memolith.adapters.postgres.opening import facts_of
+from memolith.adapters.postgres.places import owning, session
+from memolith.adapters.postgres.upgrading import parts_of
+from memolith.adapters.sql.spaces import Space, VectorFacts
+from memolith.errors import Conflict, InvalidInput
+from memolith.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from memolith.adapters.postgres.places import Place
+    from memolith.adapters.postgres.pool import Raw
+    from memolith.adapters.sql.connection import Connection
+
+NAMES = {"vector": "nearest", "vector2": "nearest2"}
+"""What the index of a column is called, behind the name of the table or of the part of it."""
+
+HNSW, IVFFLAT = "hnsw", "ivfflat"
+
+_WIDEST = 4_000
+"""pgvector's own limit of an index over half precision."""
+
+_POLL_S = 0.5
+"""How often the server is asked how far it is."""
+
+_PROGRESS = (
+    "SELECT phase, tuples_done, tuples_total FROM pg_stat_progress_create_index WHERE pid = %s"
+)
+_THERE = (
+    "SELECT c.relname, am.amname, i.indisvalid, pg_get_indexdef(c.oid), pg_relation_size(c.oid)"
+    " FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid"
+    " JOIN pg_am AS am ON am.oid = c.relam WHERE c.relnamespace = to_regnamespace(%s)"
+    " AND am.amname IN ('hnsw', 'ivfflat') ORDER BY c.relname"
+)
+
+
+# As the application, who sees the catalogue and owns nothing.
+_OF_COLUMN = (
+    "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = current_schema()"
+    " AND indexdef LIKE '%halfvec_cosine_ops%' AND indexname LIKE ?"
+)
+
+
+_GRAPH = "m=32, ef_construction=200"
+"""How densely an HNSW index is linked. By pgvector's own numbers (16 and 64) a tenth of the nearest
+of 100,000 was missed, and by these nothing of note: docs/scaling.md."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which index is to be built.
+
+    Attributes:
+        kind: `hnsw` or `ivfflat`.
+        column: Of which vectors.
+        width: How many components they have.
+        lists: Into how many lists `ivfflat` sorts.
+    """
+
+    kind: str
+    column: str
+    width: int
+    lists: int = 100
+
+    @property
+    def definition(self) -> str:
+        """What stands behind `USING`."""
+        given = f"lists={self.lists}" if self.kind == IVFFLAT else _GRAPH
+        options = f" WITH ({given})"
+        return f"{self.kind} (({self.column}::halfvec({self.width})) halfvec_cosine_ops){options}"
+
+    def name(self, table: str = "passages") -> str:
+        """What it is called on a table."""
+        return f"{table}_{NAMES[self.column]}"
+
+    def is_made(self, index: Found) -> bool:
+        """Whether an index is this one, or that of a part, and complete as far as it can be."""
+        halves = f"halfvec({self.width})"
+        options = f"lists='{self.lists}'" if self.kind == IVFFLAT else ""
+        said = index.definition
+        is_complete = index.is_valid or " ON ONLY " in said
+        is_its = index.name.endswith(f"_{NAMES[self.column]}") and index.kind == self.kind
+        return is_its and is_complete and halves in said and options in said
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An index of vectors, or a part of one.
+
+    Attributes:
+        name: What it is called.
+        kind: `hnsw` or `ivfflat`.
+        is_valid: Whether it is complete; else searches do without it.
+        definition: As the server says it.
+        size_bytes: What it takes on disk.
+    """
+
+    name: str
+    kind: str
+    is_valid: bool
+    definition: str
+    size_bytes: int
+
+
+def building(wanted: Wanted, parts: int) -> list[str]:
+    """Return the statements that build an index, each for itself; none keeps writers waiting.
+
+    On a table in parts an index is built of each part, as the server can't do it of all without
+    a lock; once all are attached, the whole is valid.
+    """
+    name, how = wanted.name(), wanted.definition
+    if not parts:
+        return [f"CREATE INDEX CONCURRENTLY {name} ON passages USING {how}"]
+    statements = [f"CREATE INDEX IF NOT EXISTS {name} ON ONLY passages USING {how}"]
+    for table in (f"passages_{n}" for n in range(parts)):
+        part = wanted.name(table)
+        statements += [
+            f"CREATE INDEX CONCURRENTLY {part} ON {table} USING {how}",
+            f"ALTER INDEX {name} ATTACH PARTITION {part}",
+        ]
+    return statements
+
+
+def found(raw: Raw, schema: str) -> list[Found]:
+    """Return the indexes of vectors there are."""
+    return [Found(*row) for row in raw.execute(_THERE, (schema,))]
+
+
+def width_of(dimension: int, *, is_hidden: bool) -> int:
+    """Return how many components vectors have in their column: hidden ones are even in number."""
+    return dimension + dimension % 2 if is_hidden else dimension
+
+
+def wanted_of(facts: Mapping[str, str], kind: str, lists: int) -> list[Wanted]:
+    """Return the indexes that a store should have.
+
+    Raises:
+        InvalidInput: No model has been adopted yet, or an index can't have so many components.
+    """
+    vectors = VectorFacts.among({**facts})
+    if vectors.model is None:
+        problem = "has no vectors yet: their length is known once something is remembered"
+        raise InvalidInput("store", problem)
+    space = Space(vectors.space)
+    models = {space.column: vectors.model}
+    if vectors.following is not None:
+        models[space.other] = vectors.following
+    wanted = [
+        Wanted(kind, column, width_of(model.dimension, is_hidden=bool(facts["store_id"])), lists)
+        for column, model in models.items()
+    ]
+    if (width := max(each.width for each in wanted)) > _WIDEST:
+        problem = f"has vectors of {width:,} components; an index has up to {_WIDEST:,}"
+        raise InvalidInput("store", problem)
+    return wanted
+
+
+def refuse_other_lengths(connection: Connection, column: str, width: int) -> None:
+    """Refuse vectors that an index of their column could not take up, and so nor the column.
+
+    Raises:
+        Conflict: There is an index of vectors of another length.
+    """
+    names = f"%\\_{NAMES[column]}"
+    for name, definition in connection.rows(_OF_COLUMN, (names,)):
+        if f"halfvec({width})" not in definition:
+            raise Conflict(
+                f"the index {name} is of vectors of another length: `memolith db index --drop`"
+                " removes it"
+            )
+
+
+def build(
+    place: Place, kind: str, lists: int, told: Callable[[str], None], advance: Callable[[int], None]
+) -> bool:
+    """Build the indexes of vectors, and remove others; return whether anything was to be done.
+
+    Interrupted, what was begun is done anew by the next call; whole parts stay.
+
+    Args:
+        place: Where the store is.
+        kind: `hnsw` or `ivfflat`.
+        lists: Into how many lists `ivfflat` sorts.
+        told: Is called with each statement before it is run.
+        advance: Is called with how many vectors were taken up since the last call.
+
+    Raises:
+        InvalidInput: There are no vectors yet, or they are too long.
+        StoreReadOnly: Who is connected does not own the tables.
+        StoreUnavailable: The database can't be reached.
+    """
+    with session(place) as raw, owning(place):
+        wanted, parts = wanted_of(facts_of(raw, place), kind, lists), parts_of(raw)
+        raw.execute("SET lock_timeout = 0")  # it waits for others, who do not wait for it
+        there = found(raw, place.schema)
+        useless = [each for each in there if not any(one.is_made(each) for one in wanted)]
+        _drop(raw, useless, told)
+        kept = {index.name: index.is_valid for index in found(raw, place.schema)}
+        missing = [one for one in wanted if not kept.get(one.name())]
+        for statement in (each for one in missing for each in building(one, parts)):
+            if not any(f" CONCURRENTLY {name} " in statement for name in kept):
+                told(statement)
+                _run(raw, place, statement, advance)
+        return bool(useless or missing)
+
+
+def drop(place: Place, told: Callable[[str], None]) -> bool:
+    """Remove every index of vectors; return whether there was one.
+
+    Raises:
+        StoreReadOnly: Who is connected does not own the tables.
+        StoreUnavailable: The database can't be reached.
+    """
+    with session(place) as raw, owning(place):
+        there = found(raw, place.schema)
+        _drop(raw, there, told)
+        return bool(there)
+
+
+def _drop(raw: Raw, indexes: Sequence[Found], told: Callable[[str], None]) -> None:
+    """Remove indexes: the whole first, with which go those of the parts."""
+    how = "" if parts_of(raw) else "CONCURRENTLY "
+    for index in sorted(indexes, key=lambda each: " ON ONLY " not in each.definition):
+        statement = f"DROP INDEX {how}IF EXISTS {index.name}"
+        told(statement)
+        raw.execute(statement.encode())
+
+
+def _run(raw: Raw, place: Place, statement: str, advance: Callable[[int], None]) -> None:
+    """Run a statement that takes long, and say meanwhile how far it is."""
+    done = threading.Event()
+    watching = threading.Thread(
+        target=_watch, args=(place, raw.info.backend_pid, done, advance), daemon=True
+    )
+    watching.start()
+    try:
+        raw.execute(statement.encode())
+    finally:
+        done.set()
+        watching.join()
+
+
+def _watch(place: Place, pid: int, done: threading.Event, advance: Callable[[int], None]) -> None:
+    # Who watches must not make fail what is watched.
+    with suppress(psycopg.Error), psycopg.connect(place.conninfo, autocommit=True) as raw:
+        told = 0
+        while not done.wait(_POLL_S):
+            row = raw.execute(_PROGRESS, (pid,)).fetchone()
+            if row and row[1] > told:
+                advance(row[1] - told)
+                told = row[1]

@@ -1,0 +1,194 @@
+"""Two bits a component: what many vectors are compared by before a few are compared exactly.
+
+A vector is brought to length 1 and the owner's centre is taken off; of each component of what
+is left, two bits are kept: its sign, and whether it is beyond the vector's root mean square.
+They stand for the four values −1½, −½, ½ and 1½ times that. The product of two such codes is four
+counts of common bits, and with it
+
+    cos(u, q) = (u − c)·(q − c) + u·c + q·c − c·c
+
+is known to about a twentieth: enough to tell the few thousand vectors among which the nearest
+are. Without the centre, models whose vectors all point much the same way would have codes that
+are much the same; with one bit, one in four vectors would have to be compared exactly (see
+docs/decisions/0004-sqlite-store.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from memolith.adapters.sql.arrays import Growing
+from memolith.values import dataclass
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Counts = NDArray[np.uint16]
+    Estimates = NDArray[np.float32]
+    Planes = NDArray[np.uint64]
+
+LEARNED_FROM = 4_096
+"""Whose mean is the centre: the first so many vectors, which stay the first."""
+
+_MOST_ZEROS = 0.25
+"""Two bits can't say "nothing here": vectors with more zeros than this are told apart badly."""
+
+_WORD_BITS = 64
+_ENCODED = 4_096
+"""Rows a block of encoding, to bound the memory it takes."""
+
+_SCANNED = 16_384
+"""Rows a block of the scan: its buffers stay in the second-level cache."""
+
+_HALF = 1.5
+"""What is taken off a code of 0 to 3, so that it is centred: see above."""
+
+
+@dataclass(frozen=True, slots=True)
+class Codes:
+    """Codes of the vectors of an index, row by row.
+
+    Attributes:
+        centre: Shape (dimension,).
+        is_telling: Whether codes tell these vectors apart: not where most components are 0.
+        high: Signs, packed; shape (words, n): a word of all vectors stands together, so that a
+            scan reads memory in order.
+        low: The finer bits, likewise.
+        total: The sum of a vector's codes, each 0 to 3.
+        spread: Its root mean square without the centre.
+        lift: Its product with the centre.
+    """
+
+    centre: NDArray[np.float32]
+    is_telling: bool
+    high: Growing[np.uint64]
+    low: Growing[np.uint64]
+    total: Growing[np.float32]
+    spread: Growing[np.float32]
+    lift: Growing[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.total.view)
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory they take."""
+        columns = (getattr(self, field.name) for field in fields(self))
+        return sum(column.nbytes for column in columns if isinstance(column, Growing))
+
+
+def codes_of(first: NDArray[np.int8], norm: NDArray[np.float64]) -> Codes:
+    """Return codes without rows yet, for vectors that begin with these `LEARNED_FROM`."""
+    words = -(-first.shape[1] // _WORD_BITS)
+    return Codes(
+        centre=_unit(first, norm).mean(axis=0, dtype=np.float32),
+        is_telling=bool((first == 0).mean() <= _MOST_ZEROS),
+        high=Growing.empty("u8", (words, 0), axis=1),
+        low=Growing.empty("u8", (words, 0), axis=1),
+        total=Growing.empty("f4"),
+        spread=Growing.empty("f4"),
+        lift=Growing.empty("f4"),
+    )
+
+
+def with_rows(codes: Codes, values: NDArray[np.int8], norm: NDArray[np.float64]) -> Codes:
+    """Return codes of all these vectors; those that there are codes of come first."""
+    for start in range(len(codes), len(values), _ENCODED):
+        block = slice(start, start + _ENCODED)
+        columns = _encoded(codes, values[block], norm[block])
+        to_come = max(0, len(values) - block.stop)
+        codes = replace(
+            codes,
+            **{
+                name: getattr(codes, name).extended(rows, to_come=to_come)
+                for name, rows in columns.items()
+            },
+        )
+    return codes
+
+
+def estimates(
+    codes: Codes, query: NDArray[np.int8], norm: float, length: int
+) -> tuple[Estimates, float]:
+    """Return for the first rows a number each that grows with the cosine to a query.
+
+    And the number that the query itself would have, by its code, or that its cosine of 1 has,
+    whichever is lower: what is near to it has one near to that.
+    """
+    asked = _encoded(codes, query[None, :], np.array([norm]))
+    high, low = asked["high"][:, 0], asked["low"][:, 0]
+    total, spread, lift = (float(asked[name][0]) for name in ("total", "spread", "lift"))
+    offset = _HALF * _HALF * len(query) - _HALF * total
+    # (2h + l)² = 4h + 4hl + l
+    square = 4 * _ones(high) + 4 * _ones(high & low) + _ones(low)
+    own = (square - _HALF * total + offset) * spread * spread + lift
+    own = min(own, 1.0 - lift + float(codes.centre @ codes.centre))
+    counts = _products(codes, high, low, length)
+    estimate = codes.total.view[:length] * np.float32(-_HALF)
+    estimate += counts
+    estimate += np.float32(offset)
+    estimate *= codes.spread.view[:length]
+    estimate *= np.float32(spread)
+    estimate += codes.lift.view[:length]
+    return estimate, own
+
+
+def _unit(values: NDArray[np.int8], norm: NDArray[np.float64]) -> NDArray[np.float32]:
+    lengths = np.where(norm > 0, norm, 1.0).astype(np.float32)
+    unit: NDArray[np.float32] = values.astype(np.float32) / lengths[:, None]
+    return unit
+
+
+def _encoded(
+    codes: Codes, values: NDArray[np.int8], norm: NDArray[np.float64]
+) -> dict[str, NDArray[Any]]:
+    """Return columns of `Codes`. A row's do not depend on the others, to the bit."""
+    unit = _unit(values, norm)
+    rest = unit - codes.centre
+    spread = np.sqrt(np.einsum("nd,nd->n", rest, rest) / np.float32(rest.shape[1]))
+    high = rest > 0
+    low = rest > np.where(high, spread[:, None], -spread[:, None])
+    return {
+        "high": _packed(high),
+        "low": _packed(low),
+        "total": (2 * high.sum(axis=1) + low.sum(axis=1)).astype(np.float32),
+        "spread": spread,
+        "lift": np.einsum("nd,d->n", unit, codes.centre),
+    }
+
+
+def _packed(bits: NDArray[np.bool_]) -> Planes:
+    """Return bits of shape (n, dimension) in words of shape (words, n)."""
+    room = -(-bits.shape[1] // _WORD_BITS) * _WORD_BITS
+    padded = np.zeros((len(bits), room), dtype=np.bool_)
+    padded[:, : bits.shape[1]] = bits
+    return np.ascontiguousarray(np.packbits(padded, axis=1).view(np.uint64).T)
+
+
+def _ones(words: NDArray[np.uint64]) -> int:
+    return int(np.bitwise_count(words).sum())
+
+
+def _products(
+    codes: Codes, high: NDArray[np.uint64], low: NDArray[np.uint64], length: int
+) -> Counts:
+    """Return the products of codes of 0 to 3 with a query's."""
+    products = np.zeros(length, dtype=np.uint16)
+    common = np.empty(min(_SCANNED, length), dtype=np.uint64)
+    count = np.empty(len(common), dtype=np.uint8)
+    # (2h + l)(2h' + l') = 2(2hh' + hl' + lh') + ll', a doubling for each line
+    pairs = (((codes.high, high),), ((codes.high, low), (codes.low, high)), ((codes.low, low),))
+    for start in range(0, length, _SCANNED):
+        block = products[start : start + _SCANNED]
+        stop = start + len(block)
+        for line in pairs:
+            block *= 2
+            for plane, sought in line:
+                for word, target in zip(plane.view, sought, strict=True):
+                    np.bitwise_and(word[start:stop], target, out=common[: len(block)])
+                    np.bitwise_count(common[: len(block)], out=count[: len(block)])
+                    block += count[: len(block)]
+    return products

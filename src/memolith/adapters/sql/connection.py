@@ -1,0 +1,100 @@
+"""What the statements shared by SQLite and PostgreSQL are run by.
+
+They are written once, in what SQLite understands; PostgreSQL's connection says the same in its
+own words. Besides standard SQL they may use:
+
+- `?` or `?1`, `?2` …: the values, in order or by number;
+- `carray(?) AS w`: a table of the values of `Connection.many` or `many_numbers`, in `w.value`,
+  with their places from 1 on in `w.rowid`, and `IN (SELECT value FROM carray(?))`: one of them;
+- `CROSS JOIN … ON` for a join in this order, and `INDEXED BY` for an index that must be used;
+- `max` and `min` of several values that are not null.
+
+What can't be said in words that both know is a statement of its own in PostgreSQL's adapter.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from contextlib import AbstractContextManager
+
+    from memolith.adapters.sql.owner_row import OwnerRow
+
+Row = tuple[Any, ...]
+
+NO_LIMIT = 2**63 - 1
+"""As a statement's limit: all of them."""
+
+
+class ConstraintBroken(Exception):
+    """A statement would break a uniqueness; the caller knows of what."""
+
+
+class Connection(Protocol):
+    """One connection, within a transaction of one owner. A thread at a time."""
+
+    def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
+        """Run a statement and return all it gives."""
+        ...
+
+    def row(self, statement: str, values: Sequence[Any] = ()) -> Row | None:
+        """Run a statement and return the first row it gives."""
+        ...
+
+    def run(self, statement: str, values: Sequence[Any] = ()) -> int:
+        """Run a statement and return how many rows it changed.
+
+        Raises:
+            ConstraintBroken: It breaks a uniqueness.
+        """
+        ...
+
+    def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Run a statement for each row; errors as in `run`."""
+        ...
+
+    def many(self, values: Sequence[bytes] | Sequence[str]) -> Any:
+        """Return values as one, for a statement's `carray(?)`; there must be one at least."""
+        ...
+
+    def many_numbers(self, values: Sequence[int]) -> Any:
+        """Return integers as one value, as `many` does."""
+        ...
+
+    def vector(self, stored: Any) -> Any:
+        """Return a vector, which a cipher has hidden, as the value of a column; None stays so."""
+        ...
+
+    def owner(self, owner_id: str, *, lock: bool = False) -> OwnerRow:
+        """Return an owner's row; that of number 0 where there is none.
+
+        Args:
+            owner_id: Whose.
+            lock: Keep all others from changing the owner until the transaction's end.
+        """
+        ...
+
+    def new_owner(self, owner_id: str, key_version: int) -> OwnerRow:
+        """Store an owner's row, locked, and return it; or that of who was faster."""
+        ...
+
+
+class Connections(Protocol):
+    """Gives connections to threads."""
+
+    def reading(self, owner_id: str | None = None) -> AbstractContextManager[Connection]:
+        """Lend a connection within a transaction that sees one state.
+
+        Args:
+            owner_id: Whose rows are to be seen; None: what is not of one owner.
+        """
+        ...
+
+    def writing(self, owner_id: str | None = None) -> AbstractContextManager[Connection]:
+        """Lend a connection within a transaction that may write.
+
+        It is undone at the end of the block, unless `COMMIT` was run in it.
+        """
+        ...

@@ -1,0 +1,467 @@
+"""The search index of one owner, in memory: columns derived from the tables.
+
+An `OwnerIndex` is one state of it, and never changes. The next state is made by reading only
+what is new: items and passages are append-only by number, and what may change of an older item
+(its end, mostly) is found by the owner's revision kept in its row. States share their buffers.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import field, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from memolith.adapters.sql.arrays import Growing
+from memolith.adapters.sql.codes import LEARNED_FROM, Codes, codes_of, with_rows
+from memolith.adapters.sql.columns import (
+    CHANGEABLE,
+    ITEM_TYPES,
+    PASSAGE_TYPES,
+    ItemColumns,
+    PassageColumns,
+    VectorColumns,
+    empty_vectors,
+)
+from memolith.adapters.sql.damage import decoding
+from memolith.adapters.sql.values import NEVER
+from memolith.domain.memories import EPISODE
+from memolith.domain.messages import Role
+from memolith.policies.trust import withheld
+from memolith.policies.vectors import norms
+from memolith.ports.columns import PART_BITS
+from memolith.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Bools = NDArray[np.bool_]
+    Integers = NDArray[np.int64]
+
+Row = tuple[Any, ...]
+
+ROLES = tuple(Role)
+_USER = ROLES.index(Role.USER)
+_ROLE_CODES = {role.value: code for code, role in enumerate(ROLES)}
+_SEQUENCE_BITS = 32
+_NOTHING: Integers = np.empty(0, dtype=np.int64)
+
+
+class IndexSource(Protocol):
+    """What an index is made from: one owner's tables in one state."""
+
+    def new_items(self, first: int, end: int) -> list[Row]:
+        """Return the items from a number on, below another, ascending.
+
+        Columns: item, record id, kind (None: message), session (−1: none), sequence, speaker
+        (−1: none), role, at, traits, words, tokens, valid from, valid to (`NEVER`: open),
+        expires at (`NEVER`: not), compressed.
+        """
+        ...
+
+    def changed_items(self, revision: int, before: int) -> list[Row]:
+        """Return the items below a number that changed after that revision, ascending."""
+        ...
+
+    def changed_uses(self, revision: int) -> list[Row]:
+        """Return how memories that changed after that revision have been used.
+
+        Columns: item (of every version), importance, access count, last use or creation, last
+        update, whether it is the newest version of a dormant memory.
+        """
+        ...
+
+    def new_passages(self, first: int, end: int) -> list[Row]:
+        """Return item, part, start, stop, tokens, length and vector of such items, by item."""
+        ...
+
+    def shown(self, stored: Sequence[bytes]) -> NDArray[np.int8]:
+        """Return vectors of passages as they are compared, shape (n, dimension)."""
+        ...
+
+    def postings(self, terms: Sequence[str], first: int) -> list[Row]:
+        """Return where terms stand, from an item on: which of the terms, item, part, frequency."""
+        ...
+
+    def texts(
+        self, records: NDArray[np.uint8], items: Integers
+    ) -> list[tuple[int, tuple[str, ...]]]:
+        """Return key, if any, and content of versions of memories, opened, ascending by item.
+
+        Args:
+            records: The memories' packed ids, shape (n, 16).
+            items: The items of the versions, shape (n,), ascending.
+        """
+        ...
+
+    def summaries(self) -> list[Row]:
+        """Return pairs of a summary's item and the compressed item it stands for, if any."""
+        ...
+
+    def items_of(self, record_ids: Sequence[str]) -> list[tuple[str, int]]:
+        """Return the items of all versions of these records, ascending by item."""
+        ...
+
+    def items_saying(self, content_key: str) -> Integers:
+        """Return the items of this `content_key`, valid or not, ascending."""
+        ...
+
+    def items_tagged(self, tag: str) -> Integers:
+        """Return the items that have a tag, ascending."""
+        ...
+
+    def session_number(self, name: str) -> int | None:
+        """Return a session's number."""
+        ...
+
+
+_AT_ONCE = 8_192
+"""How many items are read at once: as rows of Python they take several times what they do as
+columns. A guess."""
+
+_HELD_BYTES = 400
+"""What it takes to hold a term that stands in one row, beside the row (413 bytes, by tracemalloc):
+two arrays, an object, the term, and its place in a dictionary. Most terms stand in few rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class TermRows:
+    """Where a term stands, in items below `next_item`: rows of `PassageColumns`, ascending."""
+
+    rows: NDArray[np.int32]
+    frequency: NDArray[np.int32]
+    next_item: int
+
+    @property
+    def nbytes(self) -> int:
+        """Its size, with what Python takes to hold it."""
+        return self.rows.nbytes + self.frequency.nbytes + _HELD_BYTES
+
+
+@dataclass(slots=True)
+class Lineage:
+    """What the states of an index that were made from each other have in common.
+
+    Their rows have the same places, so that postings and codes, once made, serve all of them.
+    """
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    kinds: list[str] = field(default_factory=lambda: [EPISODE])
+    codes: dict[str | None, int] = field(default_factory=lambda: {None: 0, EPISODE: 0})
+    postings: dict[str, TermRows] = field(default_factory=dict)
+    postings_bytes: int = 0
+    vector_codes: Codes | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes."""
+        return self.postings_bytes + (self.vector_codes.nbytes if self.vector_codes else 0)
+
+    def codes_for(self, vectors: VectorColumns) -> Codes:
+        """Return codes of these vectors, and perhaps of more; there must be `LEARNED_FROM`."""
+        values, norm = vectors.values.view, vectors.norm.view
+        codes = self.vector_codes
+        if codes is None or len(codes) < len(values):
+            with self.lock:
+                learned = slice(LEARNED_FROM)
+                codes = self.vector_codes or codes_of(values[learned], norm[learned])
+                codes = self.vector_codes = with_rows(codes, values, norm)
+        return codes
+
+    def code(self, kind: str | None) -> int:
+        """Return a kind's code, giving it one if it has none."""
+        if kind not in self.codes:
+            self.kinds.append(str(kind))
+            self.codes[kind] = len(self.kinds) - 1
+        return self.codes[kind]
+
+
+class Stamp(NamedTuple):
+    """Which state of an owner's tables an index stands for.
+
+    Attributes:
+        generation: States of different ones have nothing to do with each other.
+        revision: Grows with every change, touches too: it names the state.
+        counter: Grows with every change but touches.
+        next_item: Above every item's number.
+    """
+
+    generation: int
+    revision: int
+    counter: int
+    next_item: int
+
+    def leads_to(self, other: Stamp) -> bool:
+        """Whether the other is the same state or a later one."""
+        return self.generation == other.generation and self.revision <= other.revision
+
+
+class Validity:
+    """What is valid and believed now in one state, worked out when first asked for."""
+
+    def __init__(self, items: ItemColumns, passages: PassageColumns) -> None:
+        """Take the columns of that state."""
+        self._items = items
+        self._passages = passages
+
+    @cached_property
+    def open_items(self) -> Bools | None:
+        """Which items are valid now; None for all."""
+        is_open = self._items.valid_to.view == NEVER
+        return None if is_open.all() else is_open
+
+    @cached_property
+    def withheld(self) -> Bools | None:
+        """Which items wait for a review; None: not one."""
+        return withheld(self._items.traits.view, self._items.role.view == _USER)
+
+    @cached_property
+    def first_expiry(self) -> int:
+        """When the first item expires, in microseconds; `NEVER` if none does."""
+        return int(self._items.expires_at.view.min(initial=NEVER))
+
+    @cached_property
+    def open_passages(self) -> tuple[Bools | None, int, int]:
+        """Which passages are valid now (None for all), how many, and their terms together."""
+        lengths = self._passages.length.view
+        if self.open_items is None:
+            return None, len(lengths), int(lengths.sum(dtype=np.int64))
+        is_open = self.open_items[self._passages.item.view]
+        return is_open, int(is_open.sum()), int(lengths[is_open].sum(dtype=np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerIndex:
+    """One state of an owner's index.
+
+    Attributes:
+        stamp: Which one.
+        now: What is valid and believed now.
+        order: Messages by session and place: sorted keys, and the rows they stand for.
+        hides: What summaries stand for: rows, and from when to when the summary was valid.
+        lineage: What it shares with the states it was made from.
+    """
+
+    stamp: Stamp
+    items: ItemColumns
+    passages: PassageColumns
+    vectors: VectorColumns
+    order: tuple[Integers, NDArray[np.int32]]
+    hides: tuple[Integers, Integers, Integers]
+    lineage: Lineage
+    now: Validity
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes, shared or not."""
+        columns = (self.items, self.passages, self.vectors)
+        arrays: int = sum(getattr(part, f.name).nbytes for part in columns for f in fields(part))
+        return arrays + self.order[0].nbytes + self.order[1].nbytes + self.lineage.nbytes
+
+    def rows(self, numbers: Integers) -> Integers:
+        """Return the rows of items that must exist."""
+        return np.searchsorted(self.items.number.view, numbers)
+
+
+def empty_index(generation: int) -> OwnerIndex:
+    """Return the index of an owner who has nothing."""
+    shapes = {"record": (0, 16)}
+    items = ItemColumns(**{n: Growing.empty(t, shapes.get(n, (0,))) for n, t in ITEM_TYPES.items()})
+    passages = PassageColumns(**{n: Growing.empty(t) for n, t in PASSAGE_TYPES.items()})
+    return OwnerIndex(
+        stamp=Stamp(generation, 0, 0, 1),
+        items=items,
+        passages=passages,
+        vectors=empty_vectors(0),
+        order=(_NOTHING, _NOTHING.astype(np.int32)),
+        hides=(_NOTHING, _NOTHING, _NOTHING),
+        lineage=Lineage(),
+        now=Validity(items, passages),
+    )
+
+
+@decoding
+def extended(base: OwnerIndex, source: IndexSource, stamp: Stamp) -> OwnerIndex:
+    """Return a later state; the caller holds the lineage's lock."""
+    index = base
+    if stamp.counter != base.stamp.counter:
+        index = _with_written(base, source, stamp)
+    uses = source.changed_uses(base.stamp.revision)
+    if uses:
+        index = _with_uses(index, uses, len(base.items.number.view))
+    return replace(index, stamp=stamp)
+
+
+def _with_written(index: OwnerIndex, source: IndexSource, stamp: Stamp) -> OwnerIndex:
+    """Return the index with what transactions have changed since."""
+    changed = source.changed_items(index.stamp.revision, index.stamp.next_item)
+    if changed:
+        index = _with_changes(index, changed)
+    for first in range(index.stamp.next_item, stamp.next_item, _AT_ONCE):
+        index = _with_new(index, source, first, stamp.next_item)
+    hides = _hides(index, source)
+    return replace(index, hides=hides, now=Validity(index.items, index.passages))
+
+
+def _with_uses(index: OwnerIndex, rows: Sequence[Row], new_from: int) -> OwnerIndex:
+    """Return the index with how items are used; no other state has the rows of `new_from` on."""
+    numbers, *values = zip(*rows, strict=True)
+    places = index.rows(np.array(numbers, dtype=np.int64))
+    names = ("importance", "access_count", "used_at", "updated_at", "dormant")
+    uses = {
+        name: np.array(value, dtype=ITEM_TYPES[name])
+        for name, value in zip(names, values, strict=True)
+    }
+    if places.min() >= new_from:  # what was just written: nothing is copied for it
+        for name, use in uses.items():
+            getattr(index.items, name).complete(places, use)
+        return index
+    columns = {name: getattr(index.items, name).replaced(places, use) for name, use in uses.items()}
+    return replace(index, items=replace(index.items, **columns))
+
+
+def _with_changes(index: OwnerIndex, rows: Sequence[Row]) -> OwnerIndex:
+    columns = _item_columns(index.lineage, rows)
+    places = index.rows(columns["number"])
+    changes = {
+        name: getattr(index.items, name).replaced(places, columns[name])
+        for name in CHANGEABLE
+        if not np.array_equal(getattr(index.items, name).view[places], columns[name])
+    }
+    return replace(index, items=replace(index.items, **changes))
+
+
+def _with_new(index: OwnerIndex, source: IndexSource, first: int, to_come: int) -> OwnerIndex:
+    """Return the index with the next `_AT_ONCE` items, and room for those up to another."""
+    end = min(first + _AT_ONCE, to_come)
+    share = (to_come - end) / (end - first)
+    items = _item_columns(index.lineage, source.new_items(first, end))
+    before = len(index.items.number.view)
+    found = source.new_passages(first, end)
+    passages = _passage_columns(found, items["number"], before)
+    vectors = _vector_columns(found, passages["item"], source)
+    counts = _counts(passages["item"] - before, len(items["number"]))
+    items["first_passage"], items["passages"] = _ranges(counts, len(index.passages.id.view))
+    items["importance"] = np.ones(len(items["number"]))
+    items["access_count"] = np.zeros(len(items["number"]), dtype=np.int64)
+    items["used_at"] = items["updated_at"] = items["at"]
+    items["dormant"] = np.zeros(len(items["number"]), dtype=np.bool_)
+    with_vector = vectors["item"] - before if vectors else np.empty(0, dtype=np.int64)
+    counts = _counts(with_vector, len(items["number"]))
+    items["first_vector"], items["vectors"] = _ranges(counts, len(index.vectors.item.view))
+    return replace(
+        index,
+        items=_appended(index.items, items, share),
+        passages=_appended(index.passages, passages, share),
+        vectors=_with_vectors(index.vectors, vectors, share),
+        order=_with_order(index.order, items, before),
+    )
+
+
+def _appended(columns: Any, rows: dict[str, NDArray[Any]], share: float) -> Any:
+    """Return columns with more rows of each; so many times as many are still to come."""
+    longer = {
+        name: getattr(columns, name).extended(more, to_come=round(share * len(more)))
+        for name, more in rows.items()
+    }
+    return type(columns)(**longer)
+
+
+def _with_vectors(
+    vectors: VectorColumns, rows: dict[str, NDArray[Any]], share: float
+) -> VectorColumns:
+    if not rows:
+        return vectors
+    if vectors.dimension == 0:
+        vectors = empty_vectors(rows["values"].shape[1])
+    extended_columns: VectorColumns = _appended(vectors, rows, share)
+    return extended_columns
+
+
+def _item_columns(lineage: Lineage, rows: Sequence[Row]) -> dict[str, NDArray[Any]]:
+    columns = list(zip(*rows, strict=True)) if rows else [()] * 15
+    numbers, records, kinds, sessions, sequences, speakers, roles, *rest = columns
+    values: dict[str, Any] = {
+        "number": numbers,
+        "is_memory": [kind is not None for kind in kinds],
+        "kind": [lineage.code(kind) for kind in kinds],
+        "session": sessions,
+        "sequence": sequences,
+        "speaker": speakers,
+        "role": [_ROLE_CODES[role] for role in roles],
+    }
+    names = ("at", "traits", "words", "tokens", "valid_from", "valid_to", "expires_at")
+    values |= dict(zip((*names, "compressed"), rest, strict=True))
+    arrays = {name: np.array(v, dtype=ITEM_TYPES[name]) for name, v in values.items()}
+    arrays["record"] = np.frombuffer(b"".join(records), dtype=np.uint8).reshape(-1, 16)
+    return arrays
+
+
+def _passage_columns(
+    rows: Sequence[Row], numbers: Integers, before: int
+) -> dict[str, NDArray[Any]]:
+    columns = list(zip(*rows, strict=True)) if rows else [()] * 7
+    items, parts, starts, stops, tokens, lengths, _ = columns
+    number = np.array(items, dtype=np.int64)
+    return {
+        "id": number << PART_BITS | np.array(parts, dtype=np.int64),
+        "item": before + np.searchsorted(numbers, number),
+        "length": np.array(lengths, dtype=np.int32),
+        "start": np.array(starts, dtype=np.int32),
+        "stop": np.array(stops, dtype=np.int32),
+        "tokens": np.array(tokens, dtype=np.int32),
+    }
+
+
+def _vector_columns(
+    rows: Sequence[Row], items: Integers, source: IndexSource
+) -> dict[str, NDArray[Any]]:
+    places = [place for place, row in enumerate(rows) if row[6] is not None]
+    if not places:
+        return {}
+    values = source.shown([rows[place][6] for place in places])
+    return {
+        "item": items[places],
+        "part": np.array([rows[place][1] for place in places], dtype=np.int32),
+        "values": values,
+        "norm": norms(values),
+    }
+
+
+def _counts(rows: Integers, length: int) -> Integers:
+    return np.bincount(rows, minlength=length).astype(np.int64)
+
+
+def _ranges(counts: Integers, before: int) -> tuple[Integers, Integers]:
+    return before + np.cumsum(counts) - counts, counts
+
+
+def order_keys(session: NDArray[Any], sequence: NDArray[Any]) -> Integers:
+    """Return numbers that sort messages by session and place."""
+    return session.astype(np.int64) << _SEQUENCE_BITS | sequence.astype(np.int64)
+
+
+def _with_order(
+    order: tuple[Integers, NDArray[np.int32]], items: dict[str, NDArray[Any]], before: int
+) -> tuple[Integers, NDArray[np.int32]]:
+    if items["is_memory"].all():
+        return order
+    messages = np.flatnonzero(~items["is_memory"])
+    keys = order_keys(items["session"][messages], items["sequence"][messages])
+    ascending = np.argsort(keys, kind="stable")
+    keys, rows = keys[ascending], (before + messages[ascending]).astype(np.int32)
+    places = np.searchsorted(order[0], keys, side="right")
+    return np.insert(order[0], places, keys), np.insert(order[1], places, rows)
+
+
+def _hides(index: OwnerIndex, source: IndexSource) -> tuple[Integers, Integers, Integers]:
+    if not index.items.compressed.view.any():  # mostly: nothing has been summed up
+        return _NOTHING, _NOTHING, _NOTHING
+    numbers = np.array(source.summaries(), dtype=np.int64).reshape(-1, 2)
+    summaries, targets = index.rows(numbers[:, 0]), index.rows(numbers[:, 1])
+    items = index.items
+    return targets, items.valid_from.view[summaries], items.valid_to.view[summaries]

@@ -1,0 +1,463 @@
+"""Comparing one owner's rows with each other, and with what they were derived from."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import field
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from memolith.adapters.sql.checks import CHECKS, NO_VERSION
+from memolith.adapters.sql.entries import passage_rows, term_rows
+from memolith.adapters.sql.idempotency import shut_replies
+from memolith.adapters.sql.legible import fetched, illegible
+from memolith.adapters.sql.rows import (
+    external_digest,
+    open_base_memory,
+    open_external,
+    source_ids,
+    speaker_digest,
+    unpack_sources,
+)
+from memolith.adapters.sql.sealing import Sealing
+from memolith.adapters.sql.spaces import Space, VectorFacts
+from memolith.adapters.sql.values import unpack_id
+from memolith.domain.items import Trait
+from memolith.domain.messages import Role
+from memolith.errors import StoreDamaged
+from memolith.ports.verifying import Checked, Finding, StoredText
+from memolith.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from memolith.adapters.sql.connection import Connection, Row
+    from memolith.adapters.sql.owner_row import OwnerRow
+    from memolith.ports.store import IndexEntry
+
+_IS_OPEN = "CASE WHEN {} IS NULL THEN 1 ELSE 0 END"
+_MESSAGES = " UNION ALL ".join(
+    f"SELECT m.session, m.sequence, r.version, r.item, r.id, r.content, r.speaker, r.valid_from,"
+    f" {is_open} FROM {table} AS r CROSS JOIN messages AS m"
+    " ON m.owner_id = r.owner_id AND m.id = r.id WHERE r.owner_id = ?1"
+    for table, is_open in (
+        ("message_versions", "0"),
+        ("messages", _IS_OPEN.format("r.valid_to")),
+    )
+)
+_MEMORIES = " UNION ALL ".join(
+    f"SELECT id, version, item, key, content, summary, tags, sources FROM {table}"
+    " WHERE owner_id = ?1"
+    for table in ("versions", "memories")
+)
+_SEALED = {"key": 3, "content": 4, "summary": 5, "tags": 6}
+_SOURCES = 7
+_ROLES = frozenset(role.value for role in Role)
+_LEFT = (
+    "SELECT x.record_id, x.item, p.part, p.{used}, p.{other} FROM items AS x CROSS JOIN passages"
+    " AS p ON p.owner_id = x.owner_id AND p.item = x.item"
+    f" WHERE x.owner_id = ?1 AND x.valid_from = x.valid_to AND {NO_VERSION}"
+)
+"""Passages of messages that were indexed anew since: no text is compared with them."""
+_TOP = 127
+NOT_DERIVED = int(Trait.REVIEWED)
+"""Traits that are not of the text, but were set by somebody."""
+
+
+@dataclass(slots=True)
+class Scan:
+    """What the versions of memories say that the index must know.
+
+    Attributes:
+        tags: Digest and item.
+        unknown: Items whose tags can't be told.
+        derived: Source and memory.
+        unsourced: Memories whose sources can't be told.
+        keys: The digest of each memory's key, where that can be told.
+        sealed: What does not open.
+    """
+
+    tags: set[tuple[bytes, int]] = field(default_factory=set)
+    unknown: set[int] = field(default_factory=set)
+    derived: set[tuple[bytes, bytes]] = field(default_factory=set)
+    unsourced: set[bytes] = field(default_factory=set)
+    keys: dict[bytes, bytes | None] = field(default_factory=dict)
+    sealed: list[Finding] = field(default_factory=list)
+
+
+class Examined:
+    """One owner in one read transaction; an `Examination`."""
+
+    def __init__(self, connection: Connection, sealing: Sealing, owner: OwnerRow) -> None:
+        """Take a connection within a transaction."""
+        self._connection = connection
+        self._sealing = sealing
+        self._owner = owner.number
+        self._key_version = owner.key_version
+        self._facts = VectorFacts.of(connection)
+        self._dimension = self._facts.model.dimension if self._facts.model else None
+        self._embeds = self._dimension is not None
+        self._terms: dict[int, tuple[int, int]] | None = None
+
+    def checked(self) -> Checked:
+        """See the port."""
+        counts = [
+            (self._connection.row(f"SELECT count(*) FROM {table} WHERE owner_id = ?", self._me))
+            for table in ("memories", "messages", "passages")
+        ]
+        return Checked(1, *(row[0] if row else 0 for row in counts))
+
+    def records(self) -> list[Finding]:
+        """See the port."""
+        found = [
+            self._finding(check.kind, None if id_ is None else unpack_id(id_), check.detail)
+            for check in CHECKS
+            for (id_,) in self._connection.rows(check.find, self._me)
+        ]
+        found += [*self._speakers(), *self._external_ids(), *self._messages(), *self._memories()]
+        found += [*self._events(), *self._base_memory(), *self._replies()]
+        found += [
+            self._finding("vector", unpack_id(packed), "a vector of an earlier index is damaged")
+            for packed, _, _ in self.left_vectors()
+        ]
+        sealed = {each.record_id for each in found if each.kind == "sealed"} - {None}
+        return [*found, *(each for each in self._illegible() if each.record_id not in sealed)]
+
+    def texts(self) -> list[StoredText]:
+        """See the port."""
+        return [*self._said(), *self._remembered()]
+
+    def compare(
+        self, text: StoredText, entries: Sequence[IndexEntry], *, embedded: bool
+    ) -> list[Finding]:
+        """See the port."""
+        entry = entries[0]
+        kinds = dict(self._item_differences(text, entry))
+        kinds |= dict(self._passage_differences(text, entry, embedded=embedded))
+        if {"digest", "passages"} <= kinds.keys():
+            # Two witnesses that do not know of each other: the text itself has changed.
+            return [self._finding("text", text.record_id, "the text was changed from outside")]
+        if not text.follows_sealed and not self._has_terms(text.item, entries):
+            kinds["terms"] = "its keywords are not those of its text"
+        return [self._finding(kind, text.record_id, detail) for kind, detail in kinds.items()]
+
+    @property
+    def _me(self) -> tuple[int]:
+        return (self._owner,)
+
+    def _finding(self, kind: str, record_id: str | None, detail: str) -> Finding:
+        return Finding(kind, self._sealing.owner_id, record_id, detail)
+
+    def _opened(self, sealed: bytes | None, record: str, field: str, version: int) -> str | None:
+        """Return a sealed text; None where there is none, or it does not open."""
+        if sealed is None:
+            return None
+        try:
+            return self._sealing.open(sealed, record, field, version)
+        except StoreDamaged:
+            return None
+
+    def names(self) -> dict[int, str | None]:
+        """Return the speakers' names by number, None for those without, of all that open."""
+        rows = self._connection.rows(
+            "SELECT number, name FROM participants WHERE owner_id = ?", self._me
+        )
+        names = {n: self._opened(name, f"participant:{n}", "name", 1) for n, name in rows}
+        return {n: names[n] for n, sealed in rows if sealed is None or names[n] is not None}
+
+    def speakers(self) -> Iterator[tuple[int, bytes, bytes | None]]:
+        """Yield speakers' numbers, their digests, and what those should be.
+
+        That is None where the name does not open. Those whose role can't be read are left out.
+        """
+        names = self.names()
+        rows = fetched(self._connection, "participants", "number, role, digest", self._owner)
+        for number, role, digest in (row for _, row in rows if row is not None):
+            if number not in names:
+                yield number, digest, None
+            elif role in _ROLES:
+                yield number, digest, speaker_digest(self._sealing, names[number], role)
+
+    def _speakers(self) -> Iterator[Finding]:
+        for number, stored, digest in self.speakers():
+            if digest is None:
+                yield self._finding("sealed", None, f"the name of speaker {number} does not open")
+            elif digest != stored:
+                yield self._finding("speaker", None, f"speaker {number} can't be found by name")
+
+    def external_ids(self) -> Iterator[tuple[bytes, bytes | None, bytes | None]]:
+        """Yield ids of messages, the digest of the caller's id, and what it should be.
+
+        That is None where the caller's id does not open.
+        """
+        for packed, sealed, digest in self._connection.rows(
+            "SELECT id, external_id, external_digest FROM messages"
+            " WHERE owner_id = ? AND external_id IS NOT NULL",
+            self._me,
+        ):
+            try:
+                name = open_external(self._sealing, packed, sealed)
+            except StoreDamaged:
+                name = None
+            yield packed, digest, external_digest(self._sealing, name)
+
+    def _external_ids(self) -> Iterator[Finding]:
+        for packed, stored, digest in self.external_ids():
+            if digest is None:
+                detail = "the caller's id of it does not open"
+                yield self._finding("sealed", unpack_id(packed), detail)
+            elif digest != stored:
+                detail = "it can't be found by the caller's id of it"
+                yield self._finding("key", unpack_id(packed), detail)
+
+    def _messages(self) -> Iterator[Finding]:
+        for row in self._connection.rows(f"{_MESSAGES} ORDER BY 1, 2, 3", self._me):
+            if self._content(row) is None:
+                yield self._finding("sealed", unpack_id(row[4]), "its content does not open")
+
+    def _content(self, row: Row) -> str | None:
+        """Return what a row of `_MESSAGES` says; None where it does not open."""
+        return self._opened(row[5], unpack_id(row[4]), "content", row[2])
+
+    def _memories(self) -> Iterator[Finding]:
+        scan = self.scan()
+        yield from scan.sealed
+        for packed, stored in self._connection.rows(
+            "SELECT id, key_digest FROM memories WHERE owner_id = ?", self._me
+        ):
+            if packed in scan.keys and stored != scan.keys[packed]:
+                yield self._finding("key", unpack_id(packed), "it can't be found by its key")
+        yield from self._differing("tags", "tag, item", scan.tags, scan.unknown)
+        yield from self._differing("derived", "source_id, memory_id", scan.derived, scan.unsourced)
+
+    def scan(self) -> Scan:
+        """Read all versions of memories, and what the index must have of them."""
+        scan = Scan()
+        newest: dict[bytes, int] = dict(
+            self._connection.rows("SELECT id, version FROM memories WHERE owner_id = ?", self._me)
+        )
+        for row in self._connection.rows(_MEMORIES, self._me):
+            opened = self._opened_fields(row, scan)
+            for tag in _tags(opened["tags"], row[2], scan):
+                scan.tags.add((self._sealing.digest("tag", tag), row[2]))
+            if newest.get(row[0]) == row[1]:
+                scan.derived |= _sources(row, scan)
+                key = opened["key"]
+                if (key is None) == (row[_SEALED["key"]] is None):
+                    scan.keys[row[0]] = None if key is None else self._sealing.digest("key", key)
+        return scan
+
+    def _opened_fields(self, row: Sequence[Any], scan: Scan) -> dict[str, str | None]:
+        record, version, item = unpack_id(row[0]), row[1], row[2]
+        try:
+            unpack_sources(self._sealing, row[_SOURCES])
+        except StoreDamaged:
+            scan.sealed.append(self._finding("sealed", record, "its sources do not open"))
+        opened = {f: self._opened(row[n], record, f, version) for f, n in _SEALED.items()}
+        for name, place in _SEALED.items():
+            if row[place] is not None and opened[name] is None:
+                scan.sealed.append(self._finding("sealed", record, f"its {name} does not open"))
+                if name == "tags":
+                    scan.unknown.add(item)
+        return opened
+
+    def _differing(
+        self, table: str, columns: str, expected: set[Any], unknown: set[Any]
+    ) -> Iterator[Finding]:
+        rows = self._connection.rows(f"SELECT {columns} FROM {table} WHERE owner_id = ?", self._me)
+        stored = {row for row in rows if row[1] not in unknown}
+        kind = "tags" if table == "tags" else "sources"
+        for _ in stored - expected:
+            yield self._finding(kind, None, "the index has one that no record has")
+        for _ in expected - stored:
+            yield self._finding(kind, None, "the index lacks one that a record has")
+
+    def _events(self) -> Iterator[Finding]:
+        rows = self._connection.rows(
+            "SELECT number, record_id, details FROM events"
+            " WHERE owner_id = ? AND details IS NOT NULL",
+            self._me,
+        )
+        for number, packed, details in rows:
+            if self._opened(details, unpack_id(packed), "event", number) is None:
+                yield self._finding("sealed", unpack_id(packed), "an event's details do not open")
+
+    def _base_memory(self) -> Iterator[Finding]:
+        rows = self._connection.rows(
+            "SELECT version, content, sources FROM base_memories WHERE owner_id = ?", self._me
+        )
+        for version, sealed, sources in rows:
+            try:
+                open_base_memory(self._sealing, sealed, version)
+                unpack_sources(self._sealing, sources)
+            except StoreDamaged:
+                detail = f"version {version} of the base memory does not open"
+                yield self._finding("sealed", None, detail)
+
+    def _replies(self) -> Iterator[Finding]:
+        for _ in range(shut_replies(self._connection, self._sealing, self._key_version)):
+            yield self._finding("sealed", None, "a reply that is kept does not open")
+
+    def _illegible(self) -> Iterator[Finding]:
+        for table, packed in illegible(self._connection, self._sealing, self._owner):
+            record = None if packed is None else unpack_id(packed)
+            yield self._finding("value", record, f"a row of {table} holds what can't be read")
+
+    def _said(self) -> Iterator[StoredText]:
+        names = self.names()
+        shut: set[tuple[int, int]] = set()
+        for row in self._connection.rows(f"{_MESSAGES} ORDER BY 1, 2, 3", self._me):
+            session, sequence, _, item, packed, _, speaker, since, is_open = row
+            content = self._content(row)
+            if content is None or speaker not in names:
+                shut.add((session, sequence))
+            else:
+                yield StoredText(
+                    item=item,
+                    record_id=unpack_id(packed),
+                    content=content,
+                    speaker=names[speaker],
+                    kind=None,
+                    key=None,
+                    place=(session, sequence),
+                    is_open=bool(is_open),
+                    valid_from=since,
+                    follows_sealed=(session, sequence - 1) in shut,
+                )
+
+    def _remembered(self) -> Iterator[StoredText]:
+        columns = "id, version, item, kind, key, content, valid_from, "
+        rows = chain(
+            fetched(self._connection, "versions", columns + "0", self._owner),
+            fetched(
+                self._connection, "memories", columns + _IS_OPEN.format("valid_to"), self._owner
+            ),
+        )
+        for row in (row for _, row in rows if row is not None):
+            packed, version, item, kind, sealed_key, sealed, since, is_open = row
+            record = unpack_id(packed)
+            content = self._opened(sealed, record, "content", version)
+            key = self._opened(sealed_key, record, "key", version)
+            if content is not None and (key is None) == (sealed_key is None):
+                yield StoredText(item, record, content, None, kind, key, None, bool(is_open), since)
+
+    def _item_differences(self, text: StoredText, entry: IndexEntry) -> Iterator[tuple[str, str]]:
+        row = self._connection.row(
+            "SELECT traits, words, tokens, content FROM items WHERE owner_id = ? AND item = ?",
+            (self._owner, text.item),
+        )
+        if row is None:
+            return  # named by `records`
+        features = entry.features
+        derived = (int(features.traits) & ~NOT_DERIVED, features.words, features.tokens)
+        if (row[0] & ~NOT_DERIVED, *row[1:3]) != derived:
+            yield "item", "what ranking knows of it is not so"
+        if row[3] != self._sealing.digest("content", entry.content_key):
+            yield "digest", "it can't be found by its content"
+
+    def _passage_differences(
+        self, text: StoredText, entry: IndexEntry, *, embedded: bool
+    ) -> Iterator[tuple[str, str]]:
+        space = Space(self._facts.space)
+        stored = self._connection.rows(
+            f"SELECT owner_id, item, part, start, stop, tokens, digest, {space.column},"
+            f" {space.other} FROM passages WHERE owner_id = ? AND item = ? ORDER BY part",
+            (self._owner, text.item),
+        )
+        rows = passage_rows(self._sealing, self._owner, text.item, entry, self._dimension)
+        digests = chain((row[6] for row in stored), repeat(None))
+        derived = [
+            (*row[:6], None if digest is None else row[7])
+            for row, digest in zip(rows, digests, strict=False)
+        ]
+        if [row[:7] for row in stored] != derived:
+            yield "passages", "its passages are not those of its text"
+        if self._embeds and not all(self._is_indexed(row, embedded=embedded) for row in stored):
+            yield "vector", "a vector is missing or damaged"
+        elif not all(self._may_have(row[8]) for row in stored):
+            yield "vector", "a vector of a model that is not in use is left, or damaged"
+
+    def _is_indexed(self, row: Sequence[Any], *, embedded: bool) -> bool:
+        """Tell whether a passage has its vector, or neither has nor needs one."""
+        if row[6] is None and row[7] is None:
+            return not embedded
+        return row[6] is not None and self._is_vector(row[7], self._dimension)
+
+    def _may_have(self, unused: bytes | None) -> bool:
+        """Tell whether a passage may have this vector beside the one in use, or none."""
+        if unused is None or self._facts.is_emptying:
+            return True
+        following = self._facts.following
+        return self._is_vector(unused, following.dimension if following else None)
+
+    def left_vectors(self) -> Iterator[tuple[bytes, int, int]]:
+        """Yield record, item and part of damaged vectors that no text is compared with."""
+        space = Space(self._facts.space)
+        statement = _LEFT.format(used=space.column, other=space.other)
+        for packed, item, part, used, other in self._connection.rows(statement, self._me):
+            is_whole = used is None or self._is_vector(used, self._dimension)
+            if not (is_whole and self._may_have(other)):
+                yield packed, item, part
+
+    def _is_vector(self, stored: bytes | None, dimension: int | None) -> bool:
+        if stored is None or dimension is None:
+            return False
+        try:
+            vector = self._sealing.show([stored], dimension)[0]
+        except StoreDamaged:
+            return False
+        top = int(np.abs(vector.astype(np.int16)).max(initial=0))
+        return top in (0, _TOP)  # as `policies.vectors.quantise` makes them
+
+    def _has_terms(self, item: int, entries: Sequence[IndexEntry]) -> bool:
+        if self._terms is None:
+            self._terms = self._stored_terms()
+        stored = self._terms.get(item, (0, 0))
+        return any(self._summed(item, entry) == stored for entry in entries)
+
+    def _summed(self, item: int, entry: IndexEntry) -> tuple[int, int]:
+        """Return number and sum of the rows of terms and lengths that an entry makes."""
+        rows = [row[1:] for row in term_rows(self._sealing, self._owner, item, entry)]
+        rows += [
+            (part, sum(passage.terms.values()))  # its length, beside its terms
+            for part, passage in enumerate(entry.passages)
+        ]
+        return len(rows), sum(map(hash, rows))
+
+    def _stored_terms(self) -> dict[int, tuple[int, int]]:
+        """Return number and sum of the rows of each item, which do not depend on their order.
+
+        By one pass over all terms: they stand by term, not by item.
+        """
+        found: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0])
+        rows: Iterable[tuple[Any, ...]] = self._connection.rows(
+            "SELECT term, item, part, tf FROM terms WHERE owner_id = ?", self._me
+        )
+        for row in rows:
+            found[row[1]][0] += 1
+            found[row[1]][1] += hash(row)
+        for item, *rest in self._connection.rows(
+            "SELECT item, part, length FROM passages WHERE owner_id = ?", self._me
+        ):
+            found[item][0] += 1
+            found[item][1] += hash(tuple(rest))
+        return {item: (count, total) for item, (count, total) in found.items()}
+
+
+def _tags(text: str | None, item: int, scan: Scan) -> list[str]:
+    try:
+        return [] if text is None else msgspec.json.decode(text, type=list[str])
+    except msgspec.DecodeError:
+        scan.unknown.add(item)
+        return []
+
+
+def _sources(row: Row, scan: Scan) -> set[tuple[bytes, bytes]]:
+    try:
+        return {(source, row[0]) for source in source_ids(row[_SOURCES])}
+    except StoreDamaged:
+        scan.unsourced.add(row[0])
+        return set()

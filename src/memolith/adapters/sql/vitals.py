@@ -1,0 +1,40 @@
+"""Rows about memories as the columns of `Vitals`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from memolith.adapters.sql.damage import decoding
+from memolith.domain.memories import State
+from memolith.ports.upkeep import Vitals
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_COLUMNS = 12
+
+
+@decoding
+def vitals_of(rows: Sequence[Sequence[Any]]) -> Vitals:
+    """Return vitals of rows that have their columns, in order."""
+    columns = list(zip(*rows, strict=True)) if rows else [()] * _COLUMNS
+    numbers, ids, kinds, states, importance, strength, *integers = columns
+    access, used, created, updated, expires, session = (
+        np.array(column, dtype=np.int64) for column in integers
+    )
+    return Vitals(
+        number=np.array(numbers, dtype=np.int64),
+        id=list(ids),
+        kind=list(kinds),
+        state=[State(state) for state in states],
+        importance=np.array(importance, dtype=np.float64),
+        strength=np.array(strength, dtype=np.float64),
+        access_count=access,
+        used_at=used,
+        created_at=created,
+        updated_at=updated,
+        expires_at=expires,
+        session=session,
+    )

@@ -1,0 +1,123 @@
+"""Steps and requests as spans of OpenTelemetry: names, times and numbers, never a text.
+
+The standard variables say where they go: `OTEL_EXPORTER_OTLP_ENDPOINT` (or `…_TRACES_ENDPOINT`),
+`OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_TRACES_SAMPLER` and the others of the SDK.
+"""
+
+from __future__ import annotations
+
+import logging
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SpanExporter
+
+_ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+_SERVER_FAULT: Final = 500
+
+_log = logging.getLogger("memolith.traces")
+
+
+class Spans:
+    """Makes spans. Thread-safe."""
+
+    def __init__(self, provider: TracerProvider) -> None:
+        """Give them to this provider."""
+        from opentelemetry.trace import SpanKind, Status, StatusCode
+
+        self._provider = provider
+        self._tracer = provider.get_tracer("memolith")
+        self._server = SpanKind.SERVER
+        self._failed = Status(StatusCode.ERROR)
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """See `steps.Watcher`."""
+        with self._open(name):
+            yield
+
+    def count(self, name: str, number: int) -> None:
+        """See `steps.Watcher`: the span that is under way is told."""
+        from opentelemetry.trace import get_current_span
+
+        get_current_span().set_attribute(f"memolith.{name}", number)
+
+    @contextmanager
+    def request(self, method: str, headers: Mapping[str, str]) -> Iterator[Any]:
+        """Make the span of a request, within the trace that its headers name; give it."""
+        from opentelemetry.propagate import extract
+
+        known = {name: headers[name] for name in ("traceparent", "tracestate") if name in headers}
+        with self._open(method, kind=self._server, context=extract(known)) as span:
+            yield span
+
+    def answered(self, span: Any, method: str, route: str, status: int, request_id: str) -> None:
+        """Say what became of a request: by its route, which names no memory and no owner."""
+        span.update_name(f"{method} {route}".strip())
+        span.set_attributes(
+            {
+                "http.request.method": method,
+                "http.route": route,
+                "http.response.status_code": status,
+                "memolith.request_id": request_id,
+            }
+        )
+        if status >= _SERVER_FAULT:
+            span.set_status(self._failed)
+
+    def close(self) -> None:
+        """Send what was not sent yet, and make no more."""
+        self._provider.shutdown()
+
+    @contextmanager
+    def _open(self, name: str, **more: Any) -> Iterator[Any]:
+        """Make a span; of an error only its kind is told, since its message might say more."""
+        with self._tracer.start_as_current_span(
+            name, record_exception=False, set_status_on_exception=False, **more
+        ) as span:
+            try:
+                yield span
+            except BaseException as error:
+                span.set_attribute("error.type", type(error).__name__)
+                span.set_status(self._failed)
+                raise
+
+
+def configured(env: Mapping[str, str]) -> Spans | None:
+    """Return what makes spans, where the environment says where they go; None: nowhere."""
+    is_off = env.get("OTEL_SDK_DISABLED", "").lower() == "true"
+    if is_off or not any(env.get(each) for each in _ENDPOINTS):
+        return None
+    if env.get("OTEL_TRACES_EXPORTER", "otlp") != "otlp":
+        return None
+    if not is_installed():
+        _log.warning("there are no traces: pip install 'memolith[otel]'")
+        return None
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+
+    return Spans(provider_of(OTLPSpanExporter(), env))
+
+
+def is_installed() -> bool:
+    """Whether spans can be made and sent."""
+    try:
+        return find_spec("opentelemetry.exporter.otlp.proto.http") is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def provider_of(exporter: SpanExporter, env: Mapping[str, str]) -> TracerProvider:
+    """Return what collects spans and gives them to an exporter, in a thread of its own."""
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    name = {} if env.get("OTEL_SERVICE_NAME") else {"service.name": "memolith"}
+    provider = TracerProvider(resource=Resource.create(name), shutdown_on_exit=False)
+    provider.add_span_processor(BatchSpanProcessor(exporter))
+    return provider

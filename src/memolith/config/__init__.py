@@ -1,0 +1,21 @@
+"""Settings: what can be set, and where each value came from.
+
+    memolith.toml  <  MEMOLITH_* variables  <  arguments
+
+`load` reads them; nothing is read when this package is imported.
+"""
+
+from memolith.config.loading import FILE_NAME, Loaded, default_store, find_file, load
+from memolith.config.settings import Chat, Embedding, Settings, Standard
+
+__all__ = [
+    "FILE_NAME",
+    "Chat",
+    "Embedding",
+    "Loaded",
+    "Settings",
+    "Standard",
+    "default_store",
+    "find_file",
+    "load",
+]

@@ -1,0 +1,369 @@
+"""Settings from a file, the environment and arguments, each stronger than the one before."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+from dataclasses import field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memolith.config import toml
+from memolith.config.fields import Scalar, Setting, checked, parsed, settings_of
+from memolith.config.paths import file_path
+from memolith.config.settings import Settings
+from memolith.config.urls import is_conninfo
+from memolith.errors import InvalidConfiguration
+from memolith.text.expressions import expression
+from memolith.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+FILE_NAME = "memolith.toml"
+
+ALL: Mapping[str, Setting] = {setting.name: setting for setting in settings_of(Settings)}
+"""Every setting by its name, in the order of the documentation."""
+
+BUILT_IN = ("standard", "companion", "facts", "chunks", "tiers", "timeline")
+"""The profiles that come with Memolith."""
+
+_PREFIX = "MEMOLITH_"
+_PROFILES = "profiles"
+_IN_PROFILE = 4  # memory, profiles, the name, the key
+_NAME = expression(r"[a-z][a-z0-9_-]{0,63}")
+_KEY_PATH = "encryption_key_path"
+_BESIDE_CONFIGURATION = ("embedding.api_key_file", "chat.api_key_file", "vectors.chroma_path")
+_VARIABLES = {setting.variable: setting for setting in ALL.values()}
+_VARIABLES_TOO = {"MEMOLITH_MODEL": ALL["embedding.model"]}
+
+# What others read from the environment: the keys of the store and of a service, the command line,
+# tests, builds.
+_FOREIGN = (
+    "MEMOLITH_KEY",
+    "MEMOLITH_API_KEY",
+    "MEMOLITH_DEBUG",
+    "MEMOLITH_TEST_",
+    "MEMOLITH_MINILM_",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Settings, and where they came from.
+
+    Attributes:
+        settings: The values in force.
+        origins: For every setting's name "default", "argument", "environment NAME" or
+            "FILE:LINE".
+        file: The file that was read, if any.
+        own_profiles: The profiles that the file adds, by name.
+    """
+
+    settings: Settings
+    origins: Mapping[str, str]
+    file: Path | None = None
+    own_profiles: Mapping[str, OwnProfile] = field(default_factory=dict)
+
+    def value(self, name: str) -> Scalar:
+        """Return one setting's value by its dotted name."""
+        value: Any = self.settings
+        for part in name.split("."):
+            value = getattr(value, part)
+        checked_value: Scalar = value
+        return checked_value
+
+
+@dataclass(frozen=True, slots=True)
+class OwnProfile:
+    """A profile that a configuration adds: another one with numbers of its own.
+
+    Attributes:
+        base: The name of that other one.
+        loaded: All settings as they are for it.
+    """
+
+    base: str
+    loaded: Loaded
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    value: Scalar
+    origin: str
+
+
+def load(
+    path: Path | str | None = None,
+    env: Mapping[str, str] | None = None,
+    overrides: Mapping[str, object] | None = None,
+) -> Loaded:
+    """Read the settings.
+
+    Args:
+        path: The file; None for `memolith.toml` in the working directory or, failing that, the
+            user's configuration folder, either of which may be missing.
+        env: The environment; None for an empty one. Empty variables count as not set.
+        overrides: Arguments by dotted name ("embedding.model"); None stands for not given.
+
+    Raises:
+        InvalidConfiguration: An unknown name, a value of a wrong type or out of range, a file
+            that can't be read.
+    """
+    file = Path(path) if path is not None else find_file()
+    found: dict[str, _Found] = {}
+    own: dict[str, dict[str, _Found]] = {}
+    if file is not None:
+        found, own = _from_file(file)
+    found |= _from_environment(env or {})
+    found |= _from_arguments(overrides or {})
+    found["store"] = _store(found.get("store"))
+    found[_KEY_PATH] = _key_path(found.get(_KEY_PATH), file)
+    for name in _BESIDE_CONFIGURATION:
+        if name in found:
+            found[name] = _beside(found[name], name, file)
+    added = {
+        name: OwnProfile(str(values.pop("base").value), _loaded({**found, **values}, file))
+        for name, values in own.items()
+    }
+    return dataclasses.replace(_loaded(found, file), own_profiles=added)
+
+
+def _loaded(found: Mapping[str, _Found], file: Path | None) -> Loaded:
+    origins = {name: found[name].origin if name in found else "default" for name in ALL}
+    return Loaded(_built(found), origins, file)
+
+
+def find_file() -> Path | None:
+    """Return the configuration file that applies, if there is one."""
+    here = Path(FILE_NAME)
+    if here.is_file():
+        return here
+    users = user_folder() / FILE_NAME
+    return users if users.is_file() else None
+
+
+def user_folder() -> Path:
+    """Return the user's folder for configuration and keys."""
+    if _is_plain("XDG_CONFIG_HOME"):
+        return Path(os.environ["HOME"], ".config", "memolith")
+    from platformdirs import user_config_path
+
+    return user_config_path("memolith", appauthor=False)
+
+
+def default_store() -> Path:
+    """Return the store's path where nothing names another."""
+    if _is_plain("XDG_DATA_HOME"):
+        return Path(os.environ["HOME"], ".local", "share", "memolith", "memory.db")
+    from platformdirs import user_data_path
+
+    return user_data_path("memolith", appauthor=False) / "memory.db"
+
+
+def _is_plain(variable: str) -> bool:
+    """Tell whether a folder is where it is on Linux if no variable has it elsewhere.
+
+    Then the library that knows all cases need not be loaded: see docs/decisions/0052.
+    """
+    is_moved = os.environ.get(variable) or os.environ.get("ANDROID_DATA")
+    has_home = os.environ.get("HOME", "").startswith("/")
+    return sys.platform == "linux" and has_home and not is_moved
+
+
+def _from_file(file: Path) -> tuple[dict[str, _Found], dict[str, dict[str, _Found]]]:
+    """Return the settings of a file, and those of each profile that it adds."""
+    found: dict[str, _Found] = {}
+    added: list[toml.Entry] = []
+    for entry in toml.read(file):
+        source = f"{file}:{entry.line}"
+        if entry.path[0] != "memory":
+            raise InvalidConfiguration(entry.name, "all settings stand under [memory]", source)
+        if entry.path[1:2] == (_PROFILES,):
+            added.append(entry)
+            continue
+        name = ".".join(entry.path[1:])
+        if entry.is_section and name in ("", *_sections()):
+            continue
+        setting = _setting_in_file(entry, name, source)
+        value = _check(name, setting, entry.value, source)
+        if name == "store":
+            value = _against(file, str(value), source)
+        found[name] = _Found(value, source)
+    return found, _added_profiles(added, file)
+
+
+def _added_profiles(entries: Iterable[toml.Entry], file: Path) -> dict[str, dict[str, _Found]]:
+    """Return what `[memory.profiles.NAME]` says: its base, and settings by their names."""
+    added: dict[str, dict[str, _Found]] = {}
+    names: dict[str, str] = {}
+    for entry in entries:
+        source = f"{file}:{entry.line}"
+        _, _, name, *rest = (*entry.path, "")
+        if not entry.is_section and len(entry.path) != _IN_PROFILE:
+            raise InvalidConfiguration(entry.name, "stands in [memory.profiles.NAME]", source)
+        if entry.is_section:
+            if len(entry.path) == _IN_PROFILE - 1:
+                _check_name(name, source)
+                added[name], names[name] = _base_of(entry, source), source
+            continue
+        if rest[0] != "base":
+            base = str(added[name]["base"].value)
+            setting = _setting_of(base, rest[0], source)
+            added[name][setting.name] = _Found(
+                _check(setting.name, setting, entry.value, source), source
+            )
+    return added
+
+
+def _base_of(entry: toml.Entry, source: str) -> dict[str, _Found]:
+    values: Any = entry.value
+    base = values.get("base", "standard")
+    if base not in BUILT_IN:
+        raise InvalidConfiguration(
+            f"{entry.name}.base", f"must be one of {', '.join(BUILT_IN)}, not {base!r}", source
+        )
+    return {"base": _Found(base, source)}
+
+
+def _check_name(name: str, source: str) -> None:
+    if _NAME.fullmatch(name) is None or name in BUILT_IN:
+        problem = "a profile's name is made of small letters, digits, - and _, and is not taken"
+        raise InvalidConfiguration(f"profiles.{name}", problem, source)
+
+
+def _setting_of(base: str, key: str, source: str) -> Setting:
+    """Return the setting that a number of a profile is."""
+    own = {
+        setting.name.rpartition(".")[2]: setting
+        for setting in ALL.values()
+        if setting.about.profile == base
+    }
+    if key not in own:
+        near = nearest(key, ("base", *own))
+        hint = f"; did you mean {near}?" if near else ""
+        problem = f"is no number of {base}, which is its base{hint}"
+        raise InvalidConfiguration(f"profiles.{key}", problem, source)
+    return own[key]
+
+
+def _setting_in_file(entry: toml.Entry, name: str, source: str) -> Setting:
+    if entry.is_section and name not in ALL:
+        raise _unknown(f"[{entry.name}]", [f"[memory.{known}]" for known in _sections()], source)
+    if name in ("", *_sections()):
+        raise InvalidConfiguration(entry.name, "is a section, not a value", source)
+    if name not in ALL:
+        raise _unknown(name, ALL, source)
+    return ALL[name]
+
+
+def _sections() -> set[str]:
+    return {name.rpartition(".")[0] for name in ALL} - {""}
+
+
+def _from_environment(env: Mapping[str, str]) -> dict[str, _Found]:
+    found: dict[str, _Found] = {}
+    given = {name: text for name, text in env.items() if name.startswith(_PREFIX) and text.strip()}
+    # The general names first, so that the exact ones win.
+    for name in sorted(given, key=lambda name: name in _VARIABLES):
+        if name.startswith(_FOREIGN):
+            continue
+        setting = _VARIABLES.get(name) or _VARIABLES_TOO.get(name)
+        if setting is None:
+            raise _unknown(name, (*_VARIABLES, *_VARIABLES_TOO), "environment")
+        try:
+            value = parsed(setting, given[name])
+        except ValueError as error:
+            raise InvalidConfiguration(name, str(error), "environment") from None
+        found[setting.name] = _Found(value, f"environment {name}")
+    return found
+
+
+def _from_arguments(overrides: Mapping[str, object]) -> dict[str, _Found]:
+    found: dict[str, _Found] = {}
+    for name, value in overrides.items():
+        if value is None:
+            continue
+        if name not in ALL:
+            raise _unknown(name, ALL, "argument")
+        found[name] = _Found(_check(name, ALL[name], value, "argument"), "argument")
+    return found
+
+
+def _check(name: str, setting: Setting, value: object, source: str) -> Scalar:
+    try:
+        return checked(setting, value)
+    except ValueError as error:
+        raise InvalidConfiguration(name, str(error), source) from None
+
+
+def _store(found: _Found | None) -> _Found:
+    """Return where the store is: as found, the user's home folder spelled out, or the default."""
+    if found is None or not found.value:
+        return _Found(str(default_store()), "default")
+    store = str(found.value)
+    if _is_url(store):
+        return found
+    return _Found(str(file_path(store, "store", found.origin)), found.origin)
+
+
+def _key_path(found: _Found | None, file: Path | None) -> _Found:
+    """Return where the master key is: apart from the store, wherever that is."""
+    if found is None or not found.value:
+        return _Found(str(user_folder() / str(ALL[_KEY_PATH].default)), "default")
+    return _beside(found, _KEY_PATH, file)
+
+
+def _beside(found: _Found, name: str, file: Path | None) -> _Found:
+    """Resolve a relative path against the folder of the configuration; an empty one stays."""
+    if not found.value:
+        return found
+    folder = file.parent.absolute() if file is not None else user_folder()
+    return _Found(str(folder / file_path(found.value, name, found.origin)), found.origin)
+
+
+def _against(file: Path, store: str, source: str) -> str:
+    """Resolve a store's relative path against the folder of the file that names it."""
+    if not store or _is_url(store):
+        return store
+    return str(file.parent / file_path(store, "store", source))
+
+
+def _is_url(store: str) -> bool:
+    return "://" in store or store.startswith(":") or is_conninfo(store)  # ":memory:"
+
+
+def _unknown(name: str, known: Iterable[str], source: str) -> InvalidConfiguration:
+    near = nearest(name, known)
+    hint = f"; did you mean {near}?" if near else "; `memolith config show` lists all there are"
+    if name.rpartition(".")[2] in ("api_key", "password", "token"):
+        hint = "; keys come from the environment: name the variable in chat.api_key_env"
+    return InvalidConfiguration(name, "there is no such setting" + hint, source)
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that a wrong one was probably meant for."""
+    from difflib import get_close_matches
+
+    names = list(known)
+    last = {other.rpartition(".")[2]: other for other in reversed(names)}
+    # A right name in the wrong section is nearer than a similar one in the right section.
+    if name.rpartition(".")[2] in last:
+        return last[name.rpartition(".")[2]]
+    return next(iter(get_close_matches(name, names, n=1)), None)
+
+
+def _built(found: Mapping[str, _Found]) -> Settings:
+    """Put the values found into the frozen settings; they are of the right types by now."""
+    top: dict[str, Any] = {}
+    below: dict[str, dict[str, Any]] = {}
+    for name, item in found.items():
+        section, _, field = name.rpartition(".")
+        (below.setdefault(section, {}) if section else top)[field] = item.value
+    settings = Settings(**top)
+    sections: dict[str, Any] = {
+        section: dataclasses.replace(getattr(settings, section), **values)
+        for section, values in below.items()
+    }
+    return dataclasses.replace(settings, **sections)

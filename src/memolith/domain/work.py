@@ -1,0 +1,57 @@
+"""What is still to be done with a model for an owner."""
+
+from __future__ import annotations
+
+from enum import IntFlag, StrEnum
+from typing import TYPE_CHECKING
+
+from memolith.values import dataclass
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+class Work(StrEnum):
+    """Kinds of work that one process at a time does for an owner."""
+
+    LEARN = "learn"
+    CONSOLIDATE = "consolidate"
+
+
+class Mark(IntFlag):
+    """How far a memory has come on its way into what is made of memories."""
+
+    INCORPORATED = 1
+    """A summary that the base memory has taken up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the history of a session was made shorter.
+
+    Attributes:
+        consolidated_to: The sequence number of the last message that was; 0: none.
+        failures: How many attempts in a row have failed.
+        at: When it last succeeded; None: never.
+    """
+
+    consolidated_to: int = 0
+    failures: int = 0
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """How much an owner has waiting.
+
+    Attributes:
+        waiting: Messages that a model is still to learn from, those to be tried again among them.
+        parked: Messages that failed too often, and wait for a word.
+        oldest: When the oldest of the waiting was stored; None: nothing waits.
+        stuck: Kinds of work other than learning that failed too often.
+    """
+
+    waiting: int = 0
+    parked: int = 0
+    oldest: datetime | None = None
+    stuck: tuple[Work, ...] = ()

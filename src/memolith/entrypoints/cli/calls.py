@@ -1,0 +1,128 @@
+"""What a command works with: the settings, the owner, the way in and the way out."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from memolith.entrypoints.cli.notices import show_notices
+from memolith.entrypoints.cli.options import COMMON, common_options
+from memolith.entrypoints.cli.output import print_json
+from memolith.entrypoints.cli.terminal import visible
+from memolith.entrypoints.cli.wiring import Configured
+from memolith.errors import InvalidConfiguration, InvalidInput
+from memolith.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from memolith.config import Loaded
+    from memolith.entrypoints.cli.wiring import Wiring
+    from memolith.owner import OwnerMemory
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a command.
+
+    Attributes:
+        given: The common options that were given, by name.
+        wiring: Makes engines.
+    """
+
+    given: Mapping[str, Any]
+    wiring: Wiring
+
+    @property
+    def as_json(self) -> bool:
+        """Whether a program reads the answer."""
+        return bool(self.given.get("as_json"))
+
+    @property
+    def owner(self) -> str:
+        """Whose memory it is about."""
+        return str(self.given["owner"]) if "owner" in self.given else login_name()
+
+    def settings(self) -> Loaded:
+        """Read the settings; the common options are stronger than what is configured."""
+        from memolith.config import load
+
+        if self.given.get("store") == "":  # most likely a variable of the shell that is not set
+            raise InvalidConfiguration("store", "is empty: give a file's path", "--store")
+        options = {"store": self.given.get("store"), "profile": self.given.get("profile")}
+        return load(self.given.get("config"), os.environ, options)
+
+    def say(self, sentence: str, value: object) -> None:
+        """Answer in a sentence for people, with the value for programs."""
+        if self.as_json:
+            print_json(value)
+        else:
+            click.echo(visible(sentence))
+
+    def settings_of_what_is_there(self) -> Loaded:
+        """Read the settings, of a store that is there: what only looks at one makes none.
+
+        Raises:
+            InvalidInput: There is no such file.
+        """
+        from memolith import stores
+
+        loaded = self.settings()
+        named = loaded.settings.store
+        if not stores.is_there(named):
+            raise InvalidInput("store", f"{named} is not there; `memolith remember` makes a store")
+        return loaded
+
+    @contextmanager
+    def memory(self, *, makes: bool = False) -> Iterator[OwnerMemory]:
+        """Open the owner's memory, and close it when done; nothing goes on in the background.
+
+        Args:
+            makes: Whether a store that is named and not there is made.
+        """
+        is_named = self.given.get("store") is not None and not makes
+        loaded = self.settings_of_what_is_there() if is_named else self.settings()
+        with self.wiring.engine(loaded, worker=False) as engine:
+            yield engine.owner(self.owner)
+
+
+def login_name() -> str:
+    """Return the name under which the user is logged in.
+
+    Raises:
+        InvalidInput: It can't be found out.
+    """
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError) as error:
+        raise InvalidInput("owner", "your login name is unknown; give --owner") from error
+
+
+def command(name: str, *, example: str) -> Callable[[Callable[..., None]], click.Command]:
+    """Make a command of a function that takes a `Call` first; its docstring is the help.
+
+    Args:
+        name: What it is called by.
+        example: Lines that show how it is used.
+    """
+
+    def decorate(function: Callable[..., None]) -> click.Command:
+        @click.pass_context
+        def run(ctx: click.Context, /, **given: Any) -> None:
+            show_notices()
+            function(Call(ctx.meta.get(COMMON, {}), ctx.obj or Configured()), **given)
+
+        # Click lists options in the reverse of this order: its own before the common ones.
+        made = common_options(run)
+        made.__dict__["__click_params__"] += function.__dict__.get("__click_params__", [])
+        lines = "\n".join(f"  {line}" for line in example.strip().splitlines())
+        epilog = f"\b\nExamples:\n{lines}"
+        return click.command(name, help=inspect.getdoc(function), epilog=epilog)(made)
+
+    return decorate

@@ -1,0 +1,178 @@
+"""`memolith audit`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from memolith.entrypoints import exits
+from memolith.entrypoints.cli.calls import Call, command
+from memolith.entrypoints.cli.imports import source
+from memolith.entrypoints.cli.output import console, counted, plain_text, print_json, table
+from memolith.entrypoints.cli.progress import progress
+from memolith.entrypoints.cli.terminal import one_line
+from memolith.exchange.memories import FORMATS, Format, read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from memolith.domain.audits import Audit, Example, Share
+
+EXAMPLE = """
+memolith audit
+memolith audit mem0.json --examples 3
+memolith audit memories.jsonl --no-model --fail-above 5%
+memolith audit backup.jsonl --format memolith --json
+"""
+
+_TEXT_CHARS = 150
+
+
+def _share_of(_call: click.Context, _option: click.Parameter, given: str | None) -> float | None:
+    """Return a share as 0..1 that is given as "5%" or "0.05".
+
+    Raises:
+        click.BadParameter: It is none.
+    """
+    if given is None:
+        return None
+    text = given.strip()
+    try:
+        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise click.BadParameter(f"{text!r} is no share: write 5% or 0.05")
+    return share
+
+
+@command("audit", example=EXAMPLE)
+@click.argument("file", required=False)
+@click.option(
+    "--format", "format_", type=click.Choice(FORMATS), help="Of FILE. Else told by how it begins."
+)
+@click.option(
+    "--examples",
+    type=click.IntRange(min=0, max=1_000),
+    default=5,
+    show_default=True,
+    help="How many of each kind to show.",
+)
+@click.option(
+    "--fail-above",
+    callback=_share_of,
+    metavar="SHARE",
+    help="Exit with 16 where more than this share is junk: 5% or 0.05.",
+)
+@click.option("--no-model", is_flag=True, help="Do not look for what is near in meaning.")
+def run(
+    call: Call,
+    file: str | None,
+    format_: str | None,
+    examples: int,
+    fail_above: float | None,
+    *,
+    no_model: bool,
+) -> None:
+    """Show how many memories are not worth keeping, and which.
+
+    Junk are duplicates (the same words), fragments (pieces of sentences, and what means nothing
+    by itself), filler (greetings, thanks, offers of help, refusals) and echoes (what memory or a
+    prompt said, stored as new). What is near in meaning to another is shown apart: it may say
+    something else.
+
+    With no FILE it looks at the active memories of the owner; nothing is changed. FILE is an
+    export of mem0 (what its get_all() gives, as JSON), lines of JSON (a string, or an object with
+    a memory, content, text or data), what `memolith export` wrote, or - for standard input. It is
+    only read: no store is made or opened.
+    """
+    audit = (
+        _of_owner(call, examples, near=not no_model)
+        if file is None
+        else _of_file(call, file, cast("Format | None", format_), examples, near=not no_model)
+    )
+    if call.as_json:
+        print_json(audit)
+    else:
+        _show(audit, call.owner if file is None else file)
+    if fail_above is not None and audit.rate > fail_above:
+        click.echo(
+            f"memolith: {_percent(audit.rate)} are junk, more than {_percent(fail_above)}", err=True
+        )
+        sys.exit(exits.FINDINGS)
+
+
+def _of_owner(call: Call, examples: int, *, near: bool) -> Audit:
+    with call.memory() as memory:
+        return memory.audit(examples=examples, near=near)
+
+
+def _of_file(call: Call, file: str, format_: Format | None, examples: int, *, near: bool) -> Audit:
+    from memolith.services.audit import Comparing, audited
+
+    comparing = Comparing.by(call.wiring.embedder(call.settings())) if near else None
+    with source(file) as (stream, name), progress(f"Looking at {file}") as advance:
+        told = read(stream, name, format_)
+        return audited(told, comparing, examples=examples, advance=advance)
+
+
+def _show(audit: Audit, whose: str) -> None:
+    click.echo(f"{counted(audit.memories, 'memory', 'memories')} of {whose}")
+    if not audit.memories:
+        return
+    rows = [
+        (name, f"{share.count:,}", _percent(share.rate), _reasons(share))
+        for name, share in _shares(audit)
+    ]
+    rows.append(("junk", f"{audit.junk:,}", _percent(audit.rate), ""))
+    if audit.near is not None:
+        why = f"of {audit.compared:,} compared; no junk: look at them"
+        rows.append(("near", f"{audit.near.count:,}", _percent(audit.near.rate), why))
+    console().print(table(("", ">memories", ">share", "…"), rows))
+    for name, share in _shares(audit):
+        _show_examples(name, share)
+    if audit.near is not None:
+        _show_examples("near", audit.near)
+
+
+def _shares(audit: Audit) -> Iterator[tuple[str, Share]]:
+    yield "duplicates", audit.duplicates
+    yield "fragments", audit.fragments
+    yield "filler", audit.filler
+    yield "echoes", audit.echoes
+
+
+def _show_examples(name: str, share: Share) -> None:
+    from rich.padding import Padding
+
+    if not share.examples:
+        return
+    out, more = console(), share.count - len(share.examples)
+    out.print(plain_text(f"{name}, and {more:,} more" if more else name, "bold"))
+    for each in share.examples:
+        out.print(Padding(plain_text(_shortened(each.text)), (0, 0, 0, 2), expand=False))
+        for line in _where(each):
+            out.print(Padding(plain_text(line, "dim"), (0, 0, 0, 4), expand=False))
+    out.print()
+
+
+def _where(example: Example) -> Iterator[str]:
+    yield one_line(f"{example.reason}: {example.id}")
+    if example.of is not None:
+        near = "" if example.similarity is None else f" ({example.similarity:.2f})"
+        yield one_line(f"as {example.of}{near}")
+
+
+def _shortened(text: str) -> str:
+    line = one_line(text)
+    return line if len(line) <= _TEXT_CHARS else f"{line[: _TEXT_CHARS - 1]}…"
+
+
+def _reasons(share: Share) -> str:
+    return ", ".join(f"{reason} {count:,}" for reason, count in share.reasons.items())
+
+
+def _percent(rate: float) -> str:
+    return f"{100 * rate:.1f} %"

@@ -1,0 +1,150 @@
+"""`memolith eval`."""
+
+from __future__ import annotations
+
+import os
+import platform
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from memolith.entrypoints.cli.calls import Call, command
+from memolith.entrypoints.cli.imports import chosen, conversations
+from memolith.entrypoints.cli.output import console, counted, print_json
+from memolith.entrypoints.cli.progress import progress
+from memolith.entrypoints.cli.wiring import passing
+from memolith.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from memolith.evals.conversations import Conversation
+    from memolith.evals.runner import Figures, Outcome, System
+
+EXAMPLE = """
+memolith eval locomo locomo10.json --sample conv-26
+memolith eval beam beam.json --no-baselines --json
+memolith eval jsonl mine.jsonl
+memolith eval changes
+"""
+
+FORMATS = ("locomo", "beam", "jsonl")
+CHANGES = "changes"
+
+_COLUMNS = 122
+"""Wide enough for all measures, where there is no terminal to ask."""
+
+# Any number: it only makes the intervals of two runs over the same outcomes the same.
+_SEED = 20240508
+
+
+@command("eval", example=EXAMPLE)
+@click.argument("format", type=click.Choice((*FORMATS, CHANGES)), metavar="FORMAT")
+@click.argument("file", required=False)
+@click.option("--sample", "sample_ids", multiple=True, help="Only this conversation. Repeatable.")
+@click.option("--samples", type=click.IntRange(min=1), help="Only so many conversations.")
+@click.option(
+    "--baselines/--no-baselines",
+    default=True,
+    show_default=True,
+    help="Measure cosine, BM25 and their sum beside it.",
+)
+def run(
+    call: Call,
+    format: str,
+    file: str | None,
+    sample_ids: tuple[str, ...],
+    samples: int | None,
+    *,
+    baselines: bool,
+) -> None:
+    """Measure how well the right messages are found in a data set.
+
+    FORMAT is locomo, beam or jsonl; FILE is the data set, which does not come with Memolith. Works
+    in a store of its own and leaves yours alone.
+
+    jsonl is data of your own, an object a line: messages with type (message), conversation,
+    session, id, at and text, and questions with type (question), conversation, text and evidence,
+    a list of ids of messages. docs/reference/cli.md has an example and the other fields.
+
+    With changes it measures how well changes of facts are told, on the pairs of sentences that
+    come with Memolith, or on those of FILE: a line each, as {"old": …, "new": …, "label": …}.
+    """
+    from memolith.evals.report import Report, as_json, rendered
+
+    if format == CHANGES:
+        _show_changes(call, file)
+        return
+    if file is None:
+        raise click.UsageError("Missing argument 'FILE'.")
+    found = chosen(conversations(format, file), sample_ids)[:samples]
+    if not any(question.evidence for each in found for question in each.questions):
+        raise InvalidInput(file, "has no question whose evidence is known")
+    report = Report(
+        f"{format}, {counted(len(found), 'conversation', 'conversations')}",
+        _measured(call, found, baselines=baselines),
+        _about(Path(file)),
+    )
+    if call.as_json:
+        print_json(as_json(report))
+    else:
+        out = console(_COLUMNS)
+        out.print(rendered(report, columns=out.width))
+
+
+def _show_changes(call: Call, file: str | None) -> None:
+    from memolith.evals.changes import as_json, judged, rendered
+    from memolith.testing.changes import load_changes
+
+    pairs = load_changes(None if file is None else Path(file))
+    results = judged((pair.old, pair.new, pair.label) for pair in pairs)
+    if call.as_json:
+        print_json(as_json(results))
+    else:
+        console(_COLUMNS).print(rendered(results))
+
+
+def _measured(
+    call: Call, found: Sequence[Conversation], *, baselines: bool
+) -> dict[str, Mapping[str, Figures]]:
+    import numpy as np
+
+    from memolith.evals.engine import AskingClock, system_of
+    from memolith.evals.runner import figures
+
+    loaded, clock = passing(call.settings()), AskingClock()
+    embedder = call.wiring.embedder(loaded)
+    with tempfile.TemporaryDirectory(prefix="memolith-") as folder:
+        store = Path(folder, "eval.db")
+        with call.wiring.engine(loaded, store=store, embedder=embedder, clock=clock) as engine:
+            systems: dict[str, System] = {"memolith": system_of(engine, clock)}
+            if baselines:
+                from memolith.evals.baselines import Baselines
+
+                systems |= Baselines(embedder, call.wiring.counter(loaded)).systems()
+            return {
+                name: figures(_asked(system, found, name), np.random.default_rng(_SEED))
+                for name, system in systems.items()
+            }
+
+
+def _asked(system: System, found: Sequence[Conversation], name: str) -> tuple[Outcome, ...]:
+    from memolith.evals.runner import run as ask
+    from memolith.evals.runner import steps
+
+    with progress(f"Measuring {name}", steps(found)) as advance:
+        return ask(system, found, advance=advance)
+
+
+def _about(file: Path) -> dict[str, str]:
+    from importlib.metadata import version
+
+    return {
+        "data": file.name,
+        "machine": f"{platform.machine()}, {os.cpu_count()} processors, {platform.system()}",
+        "versions": f"memolith {version('memolith')}, Python {platform.python_version()}",
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",  # noqa: TID251 - when it was measured
+    }

@@ -1,0 +1,47 @@
+"""`memolith restore-backup`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from memolith.entrypoints.cli.calls import Call, command
+from memolith.entrypoints.cli.output import counted
+
+EXAMPLE = """
+memolith restore-backup /media/stick/memory.db
+memolith restore-backup memory-backup.db --force
+memolith restore-backup backup.db --store postgresql://memolith@db.example/memory --keys-of memory.db
+"""
+
+UNKNOWN = "The store that was there can't say who was erased: erase them again where needed."
+
+
+@command("restore-backup", example=EXAMPLE)
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--force", is_flag=True, help="Take the place of a store that is there.")
+@click.option(
+    "--keys-of", metavar="PATH|URL", help="The store it was made of, if its keys are elsewhere."
+)
+def run(call: Call, file: Path, *, force: bool, keys_of: str | None) -> None:
+    """Put the backup FILE in the store's place; no program may have a store's file open.
+
+    FILE may be of a store in a file or in a database, and the store in either. It is checked
+    before anything is replaced. The store that was there is kept beside it, as
+    `….before-restore` or, in a database, as the schema `…_before_restore`. Owners who were erased
+    since the backup stay erased.
+    """
+    from memolith.engine import Memolith
+
+    done = Memolith.restore_backup(file, force=force, keys_of=keys_of, config=call.settings())
+    lines = [f"Restored {counted(done.owners, 'owner', 'owners')} to {done.store}"]
+    if done.erased:
+        lines.append(f"Left out: {counted(done.erased, 'owner', 'owners')} erased since")
+    if done.kept is not None:
+        lines.append(f"The store that was there is now {done.kept}")
+    if not done.remembers_erased:
+        lines.append(UNKNOWN)
+    said = {name: getattr(done, name) for name in ("owners", "erased", "remembers_erased")}
+    kept = None if done.kept is None else str(done.kept)
+    call.say("\n".join(lines), {"store": str(done.store), "kept": kept, **said})

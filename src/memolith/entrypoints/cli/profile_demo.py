@@ -1,0 +1,196 @@
+"""The same conversation and document through all profiles, side by side."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memolith.domain.messages import Message, Role
+from memolith.entrypoints.cli.output import console, counted, plain_text, table
+from memolith.entrypoints.cli.terminal import one_line
+from memolith.entrypoints.cli.wiring import passing
+from memolith.evals.engine import AskingClock
+from memolith.values import dataclass
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from memolith.demo import DemoConversation
+    from memolith.domain.ingestion import Ingested
+    from memolith.entrypoints.cli.calls import Call
+    from memolith.owner import OwnerMemory
+
+TOLD = (
+    ("home", "Lena lives in Leipzig with her husband Tomasz and her daughter Mila", "identity"),
+    ("units", "Lena prefers metric units for everything", "preference"),
+    ("work", "Lena works at Pegelwerk as a data scientist", "project"),
+    ("coffee", "Lena drinks green tea only and no coffee", "fact"),
+)
+"""What an agent stores by hand besides, in its own words: key, text, kind in `standard`."""
+
+QUESTIONS = (
+    "Which units should you use when you answer me?",
+    "Where do I work now?",
+    "What do we have to bring for kayaking?",
+)
+_PROMPT_TOKENS = 300
+_SHOWN = 3
+_WIDTH = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A question in one profile.
+
+    Attributes:
+        question: The question.
+        recalled: What was recalled, best first: its kind and its text.
+        prompt: The text for a prompt.
+    """
+
+    question: str
+    recalled: tuple[tuple[str, str], ...]
+    prompt: str
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What one profile has made of it all.
+
+    Attributes:
+        profile: Its name.
+        told: When to choose it.
+        messages: How many messages were logged.
+        learned: How many memories the conversation has made, by kind.
+        kept: How many chunks of the document were kept, by kind.
+        dropped: How many were not.
+        answers: What was recalled and rendered.
+    """
+
+    profile: str
+    told: str
+    messages: int
+    learned: dict[str, int]
+    kept: dict[str, int]
+    dropped: int
+    answers: tuple[Answered, ...]
+
+
+def compare(call: Call, conversation: DemoConversation, document: str) -> list[Side]:
+    """Take everything in under each profile, ask, and show what came of it; return it."""
+    screen = None if call.as_json else console()
+    clock = AskingClock(conversation.sessions[0].date)
+    sides: list[Side] = []
+    with tempfile.TemporaryDirectory(prefix="memolith-demo-") as folder:
+        loaded = passing(call.settings())
+        with call.wiring.engine(loaded, store=Path(folder, "demo.db"), clock=clock) as engine:
+            for profile in engine.profiles():
+                owner = engine.owner(f"{conversation.owner} ({profile.name})")
+                owner.switch_profile(profile.name)
+                side = _side(owner, profile.told, conversation, document, clock)
+                sides.append(side)
+                if screen:
+                    _show(screen, side)
+    if screen:
+        _show_together(screen, sides)
+    return sides
+
+
+def _side(
+    owner: OwnerMemory,
+    told: str,
+    conversation: DemoConversation,
+    document: str,
+    clock: AskingClock,
+) -> Side:
+    messages, learned = 0, Counter[str]()
+    for session in conversation.sessions:
+        clock.at = session.messages[-1].at
+        done = owner.log(
+            [
+                Message(each.speaker, each.content, Role(each.role), each.at, each.id)
+                for each in session.messages
+            ],
+            session=session.id,
+        )
+        owner.end_session(session.id)
+        messages += len(done.messages)
+        learned.update(memory.kind for memory in done.memories)
+    clock.at = conversation.questions[0].asked_at
+    for key, text, kind in TOLD:
+        owner.remember(text, key=key, kind=owner.kind_like(kind))
+    taken = owner.ingest(document, source="leaflet")
+    return Side(
+        owner.profile(),
+        told,
+        messages,
+        dict(learned),
+        _kept(taken),
+        len(taken.dropped),
+        tuple(_answered(owner, question) for question in QUESTIONS),
+    )
+
+
+def _kept(taken: Ingested) -> dict[str, int]:
+    return dict(Counter(each.kind for each in taken.kept))
+
+
+def _answered(owner: OwnerMemory, question: str) -> Answered:
+    found = owner.recall(question, top_k=_SHOWN, touch=False)
+    prompt = owner.context(question, token_budget=_PROMPT_TOKENS, touch=False)
+    return Answered(question, tuple((one.kind, one.text) for one in found.memories), prompt)
+
+
+def _show(screen: Console, side: Side) -> None:
+    screen.print()
+    screen.rule(f"{side.profile}: {side.told}")
+    screen.print(plain_text(_counts(side), "dim"))
+    for place, answer in enumerate(side.answers):
+        screen.print(plain_text(f"\n{answer.question}", "bold"))
+        if not answer.recalled:
+            screen.print(plain_text("    nothing", "dim"))
+        for kind, text in answer.recalled:
+            line = plain_text(f"    {kind:<11} ", "green")
+            line.append(one_line(text))
+            screen.print(line, overflow="ellipsis", no_wrap=True)
+        if place == 0 and answer.prompt:
+            from rich.padding import Padding
+
+            screen.print(plain_text("    The prompt:", "bold"))
+            screen.print(Padding(plain_text(answer.prompt, ""), (0, 0, 0, 4), expand=False))
+
+
+def _counts(side: Side) -> str:
+    kinds = ", ".join(f"{name} {count}" for name, count in sorted(side.learned.items()))
+    kept = ", ".join(f"{name} {count}" for name, count in sorted(side.kept.items()))
+    learned = counted(sum(side.learned.values()), "memory", "memories")
+    return (
+        f"{counted(side.messages, 'message', 'messages')} logged, {learned} learned"
+        f"{f' ({kinds})' if kinds else ''}; of the leaflet kept: {kept or 'nothing'},"
+        f" dropped: {side.dropped}"
+    )
+
+
+def _first(answer: Answered) -> str:
+    if not answer.recalled:
+        return "–"
+    text = one_line(answer.recalled[0][1])
+    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
+
+
+def _show_together(screen: Console, sides: list[Side]) -> None:
+    screen.print()
+    screen.rule("Side by side")
+    rows = [
+        (
+            side.profile,
+            str(sum(side.learned.values())),
+            f"{sum(side.kept.values())} of {sum(side.kept.values()) + side.dropped}",
+            *(_first(answer) for answer in side.answers),
+        )
+        for side in sides
+    ]
+    titles = ("profile", "learned", "leaflet", *(f"…{question}" for question in QUESTIONS))
+    screen.print(table(titles, rows))

@@ -1,0 +1,231 @@
+"""The service, put together."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import field
+from http import HTTPStatus
+from importlib.metadata import version
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.to_thread
+from fastapi import FastAPI
+from fastapi.middleware.cors import CORSMiddleware
+
+from memolith import steps
+from memolith.adapters.clock import SystemClock
+from memolith.entrypoints.http import problems
+from memolith.entrypoints.http.callers import Doorkeeper
+from memolith.entrypoints.http.device import Devices
+from memolith.entrypoints.http.guarding import Guard, Limits, Rates
+from memolith.entrypoints.http.jobs import Jobs
+from memolith.entrypoints.http.metrics import Metrics
+from memolith.entrypoints.http.proxying.relaying import (
+    IDS_HEADER,
+    SESSION_HEADER,
+    SWITCH_HEADER,
+    Proxy,
+    Proxying,
+)
+from memolith.entrypoints.http.readiness import Readiness, checks
+from memolith.entrypoints.http.routes import (
+    device,
+    memories,
+    operations,
+    owners,
+    proxy,
+    recalling,
+    reviewing,
+    sessions,
+    transfer,
+    upkeep,
+)
+from memolith.entrypoints.mcp import over_http as mcp
+from memolith.errors import MemolithError
+from memolith.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+    from memolith.adapters.tracing.spans import Spans
+    from memolith.engine import Memolith
+    from memolith.entrypoints.http.proxying.upstreams import Upstream
+    from memolith.ports.clock import Clock
+
+ROUTERS = (
+    memories,
+    recalling,
+    reviewing,
+    sessions,
+    owners,
+    transfer,
+    upkeep,
+    proxy,
+    device,
+    operations,
+)
+
+_PROBLEM = {"schema": {"$ref": f"#/components/schemas/{problems.ProblemDocument.__name__}"}}
+
+_PROBLEMS: dict[int | str, dict[str, Any]] = {
+    status: {
+        # One of them brings the model into the document. If all did, each route of each service
+        # that starts would compile the same model fifteen times, for a third of a second in all.
+        **({"model": problems.ProblemDocument} if status == HTTPStatus.BAD_REQUEST else {}),
+        "content": {problems.MEDIA_TYPE: {}, "application/json": _PROBLEM},
+        "description": description,
+    }
+    for status, description in (
+        (400, "The request can't be understood."),
+        (401, "No key, or one that opens nothing."),
+        (403, "The key may not do that."),
+        (404, "The owner has no such thing."),
+        (408, "The body did not come in time."),
+        (409, "It does not fit what is stored now."),
+        (410, "The owner was erased."),
+        (413, "The body is too long."),
+        (415, "The body is not of the type asked for."),
+        (421, "The server is not known by that name."),
+        (422, "An argument can't be taken."),
+        (429, "Too many requests."),
+        (501, "It is done where the store is, not over a service."),
+        (502, "A model or an embedding service failed."),
+        (503, "The store can't be reached now, or too many requests are under way."),
+    )
+}
+
+_WARM_S = 2.0
+"""How long the start waits for the embedding model at most: a guess; the local one takes 0.2 s."""
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """How the service is to be.
+
+    Attributes:
+        open_for: The owner for whom everybody may call without a key; None: keys are needed.
+        hosts: What `Host` may be; "*": anything.
+        origins: Pages that may call it from a browser.
+        body_bytes: How long a body may be.
+        at_once: How many requests may be under way.
+        threads: How many of them are worked on.
+        requests_a_minute: Of each caller; 0: as many as they like.
+        wrong_keys_a_minute: Of one address, before it has to wait.
+        drain_s: For how long to wait at the end for what is being learned.
+        folder: Where the store's file is; None: it is in no file.
+        read_only: Whether the service is ready where the store can't be written.
+        works: Whether scheduled jobs are done by the service, beside what it is asked.
+        begun: Called when callers are answered.
+        spans: Makes traces; None: there are none.
+        upstream: The chat service that is asked for clients; None: there is none.
+        proxying: How it is told of what is remembered.
+    """
+
+    open_for: str | None = None
+    hosts: frozenset[str] = frozenset({"localhost", "127.0.0.1", "::1"})
+    origins: frozenset[str] = field(default_factory=frozenset)
+    body_bytes: int = 10_000_000
+    at_once: int = 128
+    threads: int = 16
+    requests_a_minute: int = 0
+    wrong_keys_a_minute: int = 20
+    drain_s: float = 10.0
+    folder: Path | None = None
+    read_only: bool = False
+    works: bool = False
+    begun: Callable[[], None] = lambda: None
+    spans: Spans | None = None
+    upstream: Upstream | None = None
+    proxying: Proxying = field(default_factory=Proxying)
+
+
+def create_app(
+    engine: Memolith, serving: Serving, clock: Clock | None = None, devices: Devices | None = None
+) -> FastAPI:
+    """Return the service of an engine, which stays open until the service ends.
+
+    Args:
+        engine: The engine.
+        serving: How the service is to be.
+        clock: The time; None: the computer's.
+        devices: Answers devices; None: with the engine's language model, without transcription.
+    """
+
+    @asynccontextmanager
+    async def living(app: FastAPI) -> AsyncIterator[None]:
+        anyio.to_thread.current_default_thread_limiter().total_tokens = serving.threads
+        with anyio.move_on_after(_WARM_S):
+            await anyio.to_thread.run_sync(_warm, engine, abandon_on_cancel=True)
+        async with AsyncExitStack() as open_:
+            looked_at = checks(
+                engine, app.state.jobs, folder=serving.folder, may_be_read_only=serving.read_only
+            )
+            app.state.readiness = Readiness(looked_at)
+            open_.callback(app.state.readiness.close)
+            open_.enter_context(steps.watched(app.state.metrics))
+            if serving.spans is not None:
+                open_.callback(serving.spans.close)
+                open_.enter_context(steps.watched(serving.spans))
+            # What the proxy has kept by its end is learned from, and that is traced.
+            open_.push_async_callback(anyio.to_thread.run_sync, engine.drain, serving.drain_s)
+            await open_.enter_async_context(agents.running())
+            if app.state.proxy is not None:
+                await open_.enter_async_context(app.state.proxy.running(engine, serving.drain_s))
+            if serving.works:
+                open_.enter_context(app.state.jobs.running(serving.drain_s))
+            serving.begun()
+            yield
+
+    app = FastAPI(
+        title="Memolith",
+        description="Persistent memory for AI assistants and agents.",
+        version=version("memolith"),
+        lifespan=living,
+        responses=_PROBLEMS,
+        redirect_slashes=False,
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.engine = engine
+    app.state.clock = clock or SystemClock()
+    app.state.devices = devices or Devices(engine.chat_model, None, lambda: False)
+    app.state.metrics = Metrics(engine.probing.waiting)
+    app.state.jobs = Jobs(engine)
+    app.state.proxy = None
+    if serving.upstream is not None:
+        app.state.proxy = Proxy(serving.upstream, serving.proxying, app.state.metrics)
+    app.state.doorkeeper = Doorkeeper(
+        engine, serving.open_for, serving.wrong_keys_a_minute, monotonic
+    )
+    app.state.rates = Rates(serving.requests_a_minute)
+    problems.install(app)
+    for module in ROUTERS:
+        app.include_router(module.router)
+    agents = mcp.mount(app, serving.body_bytes)
+    if serving.origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=sorted(serving.origins),
+            allow_methods=["*"],
+            allow_headers=["*"],
+            expose_headers=["X-Request-Id", SESSION_HEADER, SWITCH_HEADER, IDS_HEADER],
+        )
+    limits = Limits(
+        serving.hosts,
+        serving.origins,
+        serving.body_bytes,
+        serving.at_once,
+        uploads=frozenset({device.AUDIO}),
+        probes=frozenset({operations.ALIVE, operations.READY}),
+    )
+    app.add_middleware(Guard, limits=limits, metrics=app.state.metrics, spans=serving.spans)
+    return app
+
+
+def _warm(engine: Memolith) -> None:
+    """Load the embedding model before the first caller has to wait for that."""
+    with suppress(MemolithError):  # a service of embeddings that is down keeps nobody from starting
+        engine.probing.embed()

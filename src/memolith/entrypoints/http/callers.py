@@ -1,0 +1,262 @@
+"""Who calls, and whose memory they may touch."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from dataclasses import field
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from fastapi import Depends, Header, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from fastapi.security import HTTPBearer
+from pydantic import BeforeValidator
+from starlette.concurrency import run_in_threadpool
+
+from memolith.engine import Memolith
+from memolith.entrypoints.http.lately import keep
+from memolith.entrypoints.http.problems import CHAT, Problem
+from memolith.entrypoints.http.wire import fields
+from memolith.errors import Forbidden
+from memolith.owner import OwnerMemory
+from memolith.ports.api_keys import KeyRole
+from memolith.ports.clock import Clock
+from memolith.values import dataclass
+
+if TYPE_CHECKING:
+    from fastapi.dependencies.models import Dependant
+    from starlette.datastructures import Headers
+
+T = TypeVar("T")
+
+OWNER_HEADER = "X-Owner-Id"
+
+_WITHIN_S = 60.0
+"""For so long wrong keys of an address count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who calls.
+
+    Attributes:
+        role: What they may do.
+        owner: The only owner for whom they may; None: any, named in the call.
+        name: The key's name; empty where none is needed.
+    """
+
+    role: KeyRole
+    owner: str | None
+    name: str = ""
+
+    def acting_for(self, named: str | None, otherwise: str | None = None) -> str:
+        """Return for whom a call is.
+
+        Args:
+            named: Who the header names.
+            otherwise: Who else does, where that may count: the `user` of a body.
+
+        Raises:
+            Forbidden: They may not act for who is named.
+            Problem: Nobody is named.
+        """
+        if self.owner is not None:
+            if named is not None and named != self.owner:
+                who = "this key" if self.name else "who has no key"
+                raise Forbidden(f"{who} may not act for another owner")
+            return self.owner
+        owner = named or otherwise
+        if not owner:
+            raise Problem(400, f"name the owner in {OWNER_HEADER}: this key is not of one owner")
+        return owner
+
+    def meaning(self, owner: str | None) -> str | None:
+        """Return whom an admin's call concerns; None: everybody.
+
+        Raises:
+            Forbidden: They may not act for who is named.
+        """
+        return None if owner is None else self.acting_for(owner)
+
+
+@dataclass
+class Doorkeeper:
+    """Knows callers by their keys, and slows down who tries many.
+
+    Attributes:
+        engine: Knows the keys.
+        open_for: The owner for whom everybody may call without a key; None: nobody may.
+        wrong_keys: So many wrong keys of one address within a minute, and it has to wait.
+        now_s: A clock that only goes forward, in seconds.
+    """
+
+    engine: Memolith
+    open_for: str | None
+    wrong_keys: int
+    now_s: Callable[[], float]
+    _failures: OrderedDict[str, deque[float]] = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def caller(self, secret: str | None, address: str) -> Caller:
+        """Return who shows a key.
+
+        Raises:
+            Problem: They show none, a wrong one, or have shown too many wrong ones.
+        """
+        if self.open_for is not None and self._is_still_open():
+            return Caller(KeyRole.ADMIN, self.open_for)
+        self._refuse_who_tries(address)
+        if secret is None:
+            raise Problem(401, "a key is needed", {"WWW-Authenticate": "Bearer"})
+        key = self.engine.known_api_key(secret)
+        if key is None:
+            self._note_failure(address)
+            raise Problem(
+                401, "that key opens nothing", {"WWW-Authenticate": 'Bearer error="invalid_token"'}
+            )
+        return Caller(key.role, key.owner, key.name)
+
+    def _is_still_open(self) -> bool:
+        """Whether there are no keys yet; from the first one on it is open no more, for good."""
+        if any(each.revoked_at is None for each in self.engine.api_keys()):
+            self.open_for = None
+        return self.open_for is not None
+
+    def _refuse_who_tries(self, address: str) -> None:
+        with self._lock:
+            failures = self._failures.get(address)
+            while failures and failures[0] < self.now_s() - _WITHIN_S:
+                failures.popleft()
+            if failures is not None and not failures:
+                del self._failures[address]
+            if failures and len(failures) >= self.wrong_keys:
+                raise Problem(429, "too many wrong keys", {"Retry-After": str(int(_WITHIN_S))})
+
+    def _note_failure(self, address: str) -> None:
+        with self._lock:
+            before = self._failures.get(address, ())
+            keep(self._failures, address, deque([*before, self.now_s()], self.wrong_keys))
+
+
+_bearer = HTTPBearer(auto_error=False, description="An API key: `memolith api-key create`.")
+
+
+def _looked_up(request: Request) -> Caller:
+    keeper: Doorkeeper = request.app.state.doorkeeper
+    address = request.client.host if request.client else ""
+    caller = keeper.caller(shown_key(request.headers), address)
+    request.app.state.rates.take(caller)
+    return caller
+
+
+def shown_key(headers: Headers) -> str | None:
+    """Return the key that a request shows; None: it shows none."""
+    kind, _, secret = headers.get("authorization", "").partition(" ")
+    return secret.strip() if kind.lower() == "bearer" and secret.strip() else None
+
+
+async def known_caller(request: Request, _: Annotated[object, Depends(_bearer)]) -> Caller:
+    """Return who calls; `KeyedRoute` has looked it up."""
+    caller: Caller = request.state.caller
+    return caller
+
+
+class KeyedRoute(APIRoute):
+    """A route that looks at the key, where it needs one, before it reads a body.
+
+    And then at the names in the query: one that it does not know is refused, since a filter that is
+    misspelt would let everything through. Not where clients of OpenAI's protocol call: they may
+    send what is another service's.
+    """
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the handler, with that before it."""
+        handle = super().get_route_handler()
+        if not _needs_caller(self.dependant):
+            return handle
+        known = None if self.path in CHAT else frozenset(_query_names(self.dependant))
+
+        async def keyed(request: Request) -> Response:
+            request.state.caller = await run_in_threadpool(_looked_up, request)
+            if known is not None:
+                _refuse_unknown(request.query_params.keys() - known)
+            return await handle(request)
+
+        return keyed
+
+
+def _query_names(dependant: Dependant) -> Iterator[str]:
+    yield from (field.alias for field in dependant.query_params)
+    for each in dependant.dependencies:
+        yield from _query_names(each)
+
+
+def _refuse_unknown(names: Iterable[str]) -> None:
+    if unknown := sorted(names):
+        raise RequestValidationError(
+            [{"type": "extra_forbidden", "loc": ("query", name), "msg": ""} for name in unknown]
+        )
+
+
+def _needs_caller(dependant: Dependant) -> bool:
+    return dependant.call is known_caller or any(map(_needs_caller, dependant.dependencies))
+
+
+async def engine_of(request: Request) -> Memolith:
+    """Return the engine that serves."""
+    engine: Memolith = request.app.state.engine
+    return engine
+
+
+async def clock_of(request: Request) -> Clock:
+    """Return the time."""
+    clock: Clock = request.app.state.clock
+    return clock
+
+
+Known = Annotated[Caller, Depends(known_caller)]
+Engine = Annotated[Memolith, Depends(engine_of)]
+Time = Annotated[Clock, Depends(clock_of)]
+
+
+def spelt_out(value: T) -> T | str:
+    """Return a header as it was meant: its bytes are UTF-8 where they can be (RFC 9110, 5.5)."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return value.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return value
+
+
+NamedOwner = Annotated[
+    Annotated[fields.Name, BeforeValidator(spelt_out)] | None,
+    Header(
+        alias=OWNER_HEADER,
+        description="Whose memory, with a key that is not of one owner.",
+        examples=["alice"],
+    ),
+]
+
+
+async def memory_of(caller: Known, engine: Engine, named: NamedOwner = None) -> OwnerMemory:
+    """Return the memory that a call is about."""
+    return engine.owner(caller.acting_for(named))
+
+
+async def admin(caller: Known) -> Caller:
+    """Return who calls, if they may do what concerns the whole store.
+
+    Raises:
+        Forbidden: They may not.
+    """
+    if caller.role is not KeyRole.ADMIN:
+        raise Forbidden("this needs an admin's key")
+    return caller
+
+
+Memory = Annotated[OwnerMemory, Depends(memory_of)]
+Whose = Annotated[fields.Name | None, Query(description="Whose; none: everybody's.")]
+Admin = Annotated[Caller, Depends(admin)]

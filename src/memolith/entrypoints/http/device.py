@@ -1,0 +1,101 @@
+"""A device that listens and speaks, and the assistant that answers it."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from memolith.domain.messages import Role
+from memolith.entrypoints.http.lately import keep
+from memolith.errors import ServiceFailed
+from memolith.policies.actions import split_action
+from memolith.policies.rendering.tiers import STATE
+from memolith.ports.chat import Turn
+from memolith.prompts.device import answering_in_device, rendered_state
+from memolith.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from memolith.owner import OwnerMemory
+    from memolith.ports.chat import ChatModel
+    from memolith.ports.transcriber import Transcriber
+
+WORKING_MEMORY = 20
+"""Messages that the model is told again; the device's own number."""
+
+_SPOKEN = {Role.USER: "user", Role.ASSISTANT: "assistant"}
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """What the device is to do.
+
+    Attributes:
+        text: What it says.
+        action: What it does; SPEAK: only that.
+    """
+
+    text: str
+    action: str
+
+
+@dataclass(frozen=True, slots=True)
+class Devices:
+    """Answers devices, an owner's each.
+
+    Attributes:
+        model: Gives the language model of an owner; None where there is none.
+        transcriber: Writes down what was said; None where nothing does.
+        reachable: Tells whether the service of the chat model, or of the embedder, answers.
+        session: The conversation that is held with devices.
+    """
+
+    model: Callable[[str], ChatModel | None]
+    transcriber: Transcriber | None
+    reachable: Callable[[], bool]
+    session: str = "device"
+    _sensors: OrderedDict[str, str] = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def sense(self, owner_id: str, sensors: Mapping[str, object]) -> str:
+        """Take what an owner's device senses from now on; return it as the model is told it."""
+        state = rendered_state(sensors)
+        with self._lock:
+            keep(self._sensors, owner_id, state)
+        return state
+
+    def answer(self, memory: OwnerMemory, said: str) -> Spoken:
+        """Answer what was said, and take both in; what is to be ignored is logged only.
+
+        Raises:
+            InvalidInput: What was said can't be taken.
+            ServiceFailed: There is no model, or it failed; what was said is logged.
+        """
+        model = self.model(memory.owner_id)
+        if model is None:
+            raise ServiceFailed("chat", "no language model is configured: see [memory.chat]")
+        before = [
+            message
+            for message in memory.recent(WORKING_MEMORY, session=self.session)
+            if message.role in _SPOKEN
+        ]
+        state = self._sensors.get(memory.owner_id, "")
+        context = memory.context_with_results(
+            said, state=state, without=[message.id for message in before]
+        ).text
+        turns = [Turn(_SPOKEN[m.role], m.content) for m in before if m.role]  # type: ignore[arg-type] # of these two
+        told = "" if f"[{STATE}: " in context else state
+        prompt = answering_in_device(context, told, [*turns, Turn("user", said)])
+        try:
+            reply = model.complete(prompt)
+        except ServiceFailed:
+            memory.learn(said, session=self.session)
+            raise
+        action, text = split_action(reply.text)
+        memory.learn(
+            said, text or None, session=self.session, action=action, cut=not reply.is_whole
+        )
+        return Spoken(text, action)

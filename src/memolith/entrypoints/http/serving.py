@@ -1,0 +1,206 @@
+"""From settings to a server that runs until it is told to stop."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+from dataclasses import replace
+from importlib.util import find_spec
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Literal
+
+import uvicorn
+
+from memolith.adapters.tracing import spans
+from memolith.entrypoints.http import answering, heaps
+from memolith.entrypoints.http.app import Serving, create_app
+from memolith.entrypoints.http.proxying.configured import configured, proxying
+from memolith.errors import InvalidConfiguration
+from memolith.stores import IN_MEMORY, is_postgres, store_path
+from memolith.values import dataclass
+
+if TYPE_CHECKING:
+    import asyncio
+    import socket
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from memolith.config import Loaded
+    from memolith.config.sections import Serve
+    from memolith.engine import Memolith
+
+LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+_MEGABYTE = 1_000_000
+_EXTRA = ("request_id", "method", "route", "status", "taken_ms")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a process that serves is told.
+
+    Attributes:
+        loaded: All settings.
+        serve: Those of the service, with what the command line says.
+        owner: For whom everybody on this machine may call while there are no keys; empty: nobody
+            knows.
+    """
+
+    loaded: Loaded
+    serve: Serve
+    owner: str
+
+
+def serving(settings: Serve, engine: Memolith, owner: str) -> Serving:
+    """Return how the service is to be.
+
+    Args:
+        settings: Of the service.
+        engine: The engine.
+        owner: For whom everybody on this machine may call while there are no keys.
+
+    Raises:
+        InvalidConfiguration: It would be open to others than this machine, or for nobody.
+    """
+    has_keys = any(key.revoked_at is None for key in engine.api_keys())
+    if not has_keys and not is_local(settings.host):
+        raise InvalidConfiguration(
+            "serve.host",
+            f"{settings.host} can be reached from elsewhere, and there is no key yet: make one by"
+            " `memolith api-key create`, or listen at 127.0.0.1",
+        )
+    if not has_keys and _is_passed_on_to(settings):
+        raise InvalidConfiguration(
+            "serve.trusted_proxies" if settings.trusted_proxies else "serve.hosts",
+            "a reverse proxy passes on what comes from elsewhere, and there is no key yet: make one"
+            " by `memolith api-key create`",
+        )
+    if not has_keys and not owner:
+        raise InvalidConfiguration("serve.owner", "your login name is unknown: name the owner")
+    names = _several(settings.hosts) or LOCAL_NAMES | {settings.host.strip("[]").lower()}
+    return Serving(
+        open_for=None if has_keys else owner,
+        hosts=names,
+        origins=_several(settings.origins),
+        body_bytes=settings.max_body_mb * _MEGABYTE,
+        at_once=settings.requests_at_once,
+        threads=settings.threads,
+        requests_a_minute=settings.requests_per_minute,
+        drain_s=settings.drain_timeout_s,
+    )
+
+
+def protocol() -> type[asyncio.Protocol] | Literal["h11"]:
+    """Return what reads requests: either takes only so long a head."""
+    if find_spec("httptools") is None:
+        return "h11"
+    from memolith.entrypoints.http.heads import BoundedProtocol
+
+    return BoundedProtocol
+
+
+def is_local(host: str) -> bool:
+    """Whether only programs of this machine can reach an address."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _is_passed_on_to(settings: Serve) -> bool:
+    """Whether the settings tell of a reverse proxy, by which others than this machine come."""
+    return bool(settings.trusted_proxies) or not all(map(is_local, _several(settings.hosts)))
+
+
+def _several(text: str) -> frozenset[str]:
+    return frozenset(part.strip() for part in text.split(",") if part.strip())
+
+
+def _folder(store: str) -> Path | None:
+    """Return where a store's file is; None: it is in none."""
+    return None if store == IN_MEMORY or is_postgres(store) else store_path(store).parent
+
+
+def say_where(address: str) -> None:
+    """Log where callers are answered."""
+    logging.getLogger("memolith.http").info("running on %s", address)
+
+
+class JsonLines(logging.Formatter):
+    """Writes a line of JSON for each record: what happened, never what was said."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        line = {
+            "at": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        line |= {
+            name: value for name in _EXTRA if (value := getattr(record, name, None)) is not None
+        }
+        return json.dumps(line, ensure_ascii=False)
+
+
+def log_in_json() -> None:
+    """Let everything that is logged go to stderr as lines of JSON."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(JsonLines())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.INFO)
+    logging.getLogger(
+        "memolith"
+    ).handlers.clear()  # the command line's own, which would say it twice
+    # They log each call, with its URL or for nothing.
+    for name in ("httpx", "httpx2", "httpcore", "httpcore2", "mcp"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def serve(
+    engine: Memolith,
+    plan: Plan,
+    listener: socket.socket | None = None,
+    begun: Callable[[], None] = lambda: None,
+) -> None:
+    """Serve until SIGINT or SIGTERM; what is under way is finished.
+
+    Args:
+        engine: The engine; it stays open.
+        plan: How to serve.
+        listener: Where callers come in; None: at the address that is configured.
+        begun: Called when callers are answered.
+    """
+    log_in_json()
+    heaps.keep_few()
+    # uvicorn gives signals on when it has ended: what is open is still to be closed then.
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, lambda *_: None)
+    settings = plan.loaded.settings
+    how = replace(
+        serving(plan.serve, engine, plan.owner),
+        upstream=configured(settings.chat, os.environ),
+        proxying=proxying(settings),
+        folder=_folder(settings.store),
+        read_only=plan.serve.read_only,
+        works=settings.worker,
+        begun=begun,
+        spans=spans.configured(os.environ),
+    )
+    config = uvicorn.Config(
+        create_app(engine, how, devices=answering.devices(engine, settings, os.environ)),
+        host=plan.serve.host.strip("[]"),
+        port=plan.serve.port,
+        http=protocol(),
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        proxy_headers=bool(plan.serve.trusted_proxies),
+        forwarded_allow_ips=plan.serve.trusted_proxies,
+        timeout_graceful_shutdown=max(1, round(plan.serve.drain_timeout_s)),
+    )
+    uvicorn.Server(config).run(None if listener is None else [listener])

@@ -1,0 +1,275 @@
+"""What the service is asked: bodies, each with an example."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from memolith.domain.memories import Origin
+from memolith.domain.messages import Role
+from memolith.entrypoints.http.wire.fields import (
+    AT,
+    ID,
+    Count,
+    Id,
+    Importance,
+    Json,
+    Lasting,
+    Mode,
+    Name,
+    Text,
+)
+
+
+def _example(body: dict[str, Any]) -> ConfigDict:
+    return ConfigDict(json_schema_extra={"examples": [body]})
+
+
+class Given(BaseModel):
+    """A body: what it does not know, it refuses."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class NewMemory(Given):
+    """A memory to store."""
+
+    model_config = _example(
+        {
+            "content": "Prefers metric units",
+            "kind": "preference",
+            "importance": 0.8,
+            "key": "units",
+            "tags": ["style"],
+            "expires_in": "90d",
+        }
+    )
+
+    content: Text = Field(max_length=8_000, examples=["Prefers metric units"])
+    kind: str | None = Field(None, description="One of the profile's kinds; none: by its cues.")
+    importance: Importance | None = Field(None, description="None: by its cues.")
+    key: Name | None = Field(None, description="Unique among active memories.", examples=["units"])
+    tags: list[Name] = Field(default_factory=list, max_length=64, examples=[["style"]])
+    expires_in: Lasting = ""
+    expires_at: datetime | None = None
+    happened_at: datetime | None = None
+    session: Name | None = None
+    origin: Origin = Origin.USER
+
+
+class MemoryChange(Given):
+    """What is to be changed of a memory; the rest stays."""
+
+    model_config = _example(
+        {"content": "Prefers metric units, and miles when driving", "importance": 0.9}
+    )
+
+    content: Text | None = Field(
+        None, max_length=8_000, description="Another one is a new version."
+    )
+    kind: str | None = None
+    importance: Importance | None = None
+    key: Name | None = None
+    tags: list[Name] | None = Field(None, max_length=64)
+    expires_in: Lasting = ""
+    expires_at: datetime | None = None
+    happened_at: datetime | None = None
+
+
+class Superseding(Given):
+    """What takes a memory's place."""
+
+    model_config = _example({"by": ID})
+
+    by: Id
+
+
+class NewMessage(Given):
+    """One turn of a conversation."""
+
+    model_config = _example(
+        {"content": "My name is Alice and I live in Oslo", "speaker": "Alice", "at": AT}
+    )
+
+    content: Text = Field(max_length=1_000_000, examples=["My name is Alice and I live in Oslo"])
+    speaker: Name | None = Field(None, description="Their name, where there is one.")
+    role: Role | None = Field(None, description="None: by the speaker's name, else the user.")
+    at: datetime | None = Field(None, description="When it was said; none: now.")
+    external_id: Name | None = Field(None, description="The same one is not logged twice.")
+    learn: bool = Field(True, description="Whether it is learned from.")
+
+
+class NewMessages(Given):
+    """Turns to log, in order."""
+
+    model_config = _example(
+        {
+            "messages": [
+                {
+                    "content": "My name is Alice and I live in Oslo",
+                    "speaker": "Alice",
+                    "at": AT,
+                    "external_id": "D1:1",
+                },
+                {"content": "Nice to meet you!", "role": "assistant"},
+            ]
+        }
+    )
+
+    messages: list[NewMessage] = Field(max_length=10_000)
+
+
+class Exchange(Given):
+    """What the user said, and the reply."""
+
+    model_config = _example(
+        {
+            "user": "My name is Alice and I live in Oslo",
+            "assistant": "Nice to meet you!",
+            "session": "s1",
+        }
+    )
+
+    user: Text = Field(max_length=1_000_000, examples=["My name is Alice and I live in Oslo"])
+    assistant: str | None = Field(None, examples=["Nice to meet you!"])
+    session: Name = "default"
+    at: datetime | None = None
+    action: str = Field("", description="IGNORE: logged, and never learned from.")
+    cut: bool = Field(False, description="Whether the reply broke off.")
+
+
+class Query(Given):
+    """What is asked."""
+
+    query: Text = Field(examples=["Which units should I use?"])
+    token_budget: Count = Field(2000, ge=0)
+    top_k: Count | None = Field(None, ge=0, description="Over 100 is cut to 100.")
+    kinds: list[str] | None = None
+    session: Name | None = None
+    tags: list[Name] | None = Field(None, max_length=64)
+    since: datetime | None = None
+    until: datetime | None = None
+    as_of: datetime | None = Field(None, description="What was known then.")
+    touch: bool = Field(True, description="Whether it counts as a use of what is found.")
+
+
+class RecallQuery(Query):
+    """What is asked, and how it is looked for."""
+
+    model_config = _example(
+        {"query": "Which units should I use?", "top_k": 5, "token_budget": 2000}
+    )
+
+    mode: Mode = "hybrid"
+    include_compressed: bool = False
+    trace: bool = Field(False, description="Whether to say how the answer came about.")
+
+
+class ContextQuery(Query):
+    """What is asked, and how things stand now."""
+
+    model_config = _example({"query": "Which units should I use?", "token_budget": 1000})
+
+    state: str = ""
+    without: list[str] = Field(
+        default_factory=list, max_length=10_000, description="Ids to leave out."
+    )
+
+
+class NewText(Given):
+    """A long text to take in."""
+
+    model_config = _example(
+        {
+            "text": "The flat in Oslo is rented until May 2027. Rent is due on the first.",
+            "source": "lease.txt",
+            "tags": ["home"],
+        }
+    )
+
+    text: Text = Field(max_length=1_000_000)
+    kind: str | None = None
+    session: Name | None = None
+    origin: Origin = Origin.DOCUMENT
+    source: Name | None = None
+    tags: list[Name] = Field(default_factory=list, max_length=64)
+    happened_at: datetime | None = None
+
+
+class NewBaseMemory(Given):
+    """What the base memory is to say."""
+
+    model_config = _example({"content": "Alice lives in Oslo and prefers metric units."})
+
+    content: Text = Field(max_length=20_000)
+
+
+class NewHistory(Given):
+    """A conversation to make shorter."""
+
+    model_config = _example(
+        {
+            "messages": [
+                {"role": "user", "content": "I live in Oslo."},
+                {"role": "assistant", "content": "Noted."},
+            ],
+            "context_window": 8192,
+        }
+    )
+
+    messages: list[Json] = Field(max_length=10_000)
+    context_window: Count | None = Field(None, ge=1)
+
+
+class Named(Given):
+    """One memory, by its id or by its key, or one message by its id."""
+
+    model_config = _example({"key": "units"})
+
+    id: Id | None = None
+    key: Name | None = None
+
+
+class NewProfile(Given):
+    """Which profile is to hold from now on."""
+
+    model_config = _example({"name": "facts", "dry_run": True})
+
+    name: Name
+    dry_run: bool = Field(False, description="Only say what would change.")
+
+
+class RollBack(Given):
+    """Which version is to hold again."""
+
+    model_config = _example({"version": 1})
+
+    version: Count = Field(ge=1)
+
+
+class Fading(Given):
+    """Which memories are to fade."""
+
+    model_config = _example({"owner": "alice", "below": 0.1, "dry_run": True})
+
+    owner: Name | None = Field(None, description="Whose; none: everybody's.")
+    below: Importance | None = Field(None, description="None: as the profile says.")
+    dry_run: bool = Field(False, description="Only count them.")
+
+
+class Whose(Given):
+    """Whose memories are meant."""
+
+    model_config = _example({"owner": "alice"})
+
+    owner: Name | None = Field(None, description="None: everybody's.")
+
+
+class Waiting(Given):
+    """For how long to wait."""
+
+    model_config = _example({"timeout_s": 5})
+
+    timeout_s: float = Field(10, ge=0, le=10)

@@ -1,0 +1,104 @@
+"""The server beside REST: the same keys, the same owners, one request at a time.
+
+Nothing is kept between requests, neither a session nor who it was of: each shows its key. So
+there is no session that somebody else could use, and any of several processes can answer.
+"""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import anyio.to_thread
+from starlette.datastructures import Headers
+from starlette.routing import Route
+
+from memolith.entrypoints.http.callers import OWNER_HEADER, Doorkeeper, shown_key, spelt_out
+from memolith.entrypoints.http.problems import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from fastapi import FastAPI
+    from mcp.server.context import ServerRequestContext
+    from starlette.types import Receive, Scope, Send
+
+    from memolith.owner import OwnerMemory
+
+PATH = "/mcp"
+
+_MEMORY = "memolith.memory"
+
+
+class Endpoint:
+    """Takes the protocol's requests, once it runs."""
+
+    def __init__(self, app: FastAPI, body_bytes: int) -> None:
+        """Answer for an app; where the SDK is not installed, say so."""
+        self._app = app
+        self._body_bytes = body_bytes
+        # No GET: there is nothing that the server would say unasked, and no DELETE: no session.
+        self.route = Route(PATH, self, methods=["POST"], include_in_schema=False)
+        self._manager: Any = None
+        if find_spec("mcp") is not None:
+            self._manager = _manager(body_bytes)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Answer while the block runs."""
+        if self._manager is None:
+            yield
+            return
+        async with self._manager.run():
+            yield
+        self._manager = _manager(self._body_bytes)  # each runs once, an app perhaps again
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, for whom its key is.
+
+        Raises:
+            Problem: It shows no key that opens something, or the SDK is not installed.
+            Forbidden: Its key is not of the owner it names.
+        """
+        scope["route"] = self.route  # as FastAPI's own have it: what is counted by route
+        if self._manager is None:
+            raise Problem(501, "MCP needs its SDK: pip install 'memolith[mcp]'")
+        memory = await anyio.to_thread.run_sync(self._memory, scope)
+        scope["state"][_MEMORY] = memory
+        await self._manager.handle_request(scope, receive, send)
+
+    def _memory(self, scope: Scope) -> OwnerMemory:
+        headers = Headers(scope=scope)
+        keeper: Doorkeeper = self._app.state.doorkeeper
+        address = scope["client"][0] if scope.get("client") else ""
+        caller = keeper.caller(shown_key(headers), address)
+        self._app.state.rates.take(caller)
+        named = spelt_out(headers.get(OWNER_HEADER))
+        return keeper.engine.owner(caller.acting_for(named))
+
+
+def mount(app: FastAPI, body_bytes: int) -> Endpoint:
+    """Let an app answer at /mcp too; the endpoint is to run while the app does."""
+    endpoint = Endpoint(app, body_bytes)
+    app.router.routes.append(endpoint.route)
+    return endpoint
+
+
+def _manager(body_bytes: int) -> Any:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+    from memolith.entrypoints.mcp.server import create_server
+
+    return StreamableHTTPSessionManager(
+        create_server(_memory_of),
+        stateless=True,
+        json_response=True,
+        max_request_body_size=body_bytes,
+    )
+
+
+def _memory_of(context: ServerRequestContext[Any, Any]) -> OwnerMemory:
+    assert context.request is not None  # noqa: S101 - over HTTP there is one
+    memory: OwnerMemory = context.request.scope["state"][_MEMORY]
+    return memory

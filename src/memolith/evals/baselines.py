@@ -1,0 +1,160 @@
+"""Plain searches over the same messages, computed exactly, to compare with.
+
+- cosine: a message is as near as its nearest passage;
+- bm25: over whole messages, k1 1.2 and b 0.75, with the stems and stop words of the engine;
+- sum: the two, each brought to 0..1 over the conversation, added in equal parts;
+- rrf: the two by place alone, reciprocal rank fusion with k = 60 (Cormack et al. 2009).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memolith.domain.messages import Message
+from memolith.evals.conversations import Conversation, Question
+from memolith.evals.runner import Answer, Recall, System
+from memolith.policies.indexing import embedded_text
+from memolith.ports.embedder import Embedder
+from memolith.ports.tokens import TokenCounter
+from memolith.text.analysis import terms
+from memolith.text.passages import passages
+from memolith.values import dataclass
+
+Floats = NDArray[np.float64]
+
+K1, B = 1.2, 0.75
+"""The values that search engines ship with (Lucene)."""
+
+RRF_K = 60
+"""The value of Cormack et al."""
+
+_SHOWN = 10
+"""Of how many whole messages the tokens are counted: those that recall at 10 looks at."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """A conversation, ready to be searched.
+
+    Attributes:
+        ids: External ids of the messages, shape (n,).
+        tokens: What each costs whole.
+        vectors: Of all passages, shape (p, dimension), of length 1 or 0.
+        first: Index of each message's first passage, shape (n,).
+        frequencies: Keywords of each message.
+        found_in: In how many messages each keyword stands.
+    """
+
+    ids: tuple[str, ...]
+    tokens: NDArray[np.int64]
+    vectors: NDArray[np.float32]
+    first: NDArray[np.int64]
+    frequencies: tuple[Counter[str], ...]
+    found_in: Counter[str]
+
+    def cosine(self, query: NDArray[np.float32]) -> Floats:
+        """Return the cosine of each message's nearest passage."""
+        return np.maximum.reduceat((self.vectors @ query).astype(np.float64), self.first)
+
+    def bm25(self, query: list[str]) -> Floats:
+        """Return each message's BM25 score."""
+        lengths = np.array([words.total() for words in self.frequencies], dtype=np.float64)
+        mean = lengths.sum() / max(len(lengths), 1) or 1.0
+        norm = K1 * (1.0 - B + B * lengths / mean)
+        score = np.zeros(len(lengths))
+        for term in dict.fromkeys(query):
+            held = self.found_in[term]
+            idf = math.log1p((len(lengths) - held + 0.5) / (held + 0.5))
+            often = np.array([words[term] for words in self.frequencies], dtype=np.float64)
+            score += idf * often * (K1 + 1.0) / (often + norm)
+        return score
+
+
+@dataclass(slots=True)
+class Baselines:
+    """The plain searches; each conversation is indexed once for all of them.
+
+    Attributes:
+        embedder: What the cosines are of.
+        counter: Counts passages' and messages' tokens.
+    """
+
+    embedder: Embedder
+    counter: TokenCounter
+    _indexes: dict[str, _Index] = field(default_factory=dict)
+
+    def systems(self) -> dict[str, System]:
+        """Return the systems by name, for the runner."""
+        return {
+            "cosine": lambda conversation: self._recall(conversation, 1.0, 0.0),
+            "bm25": lambda conversation: self._recall(conversation, 0.0, 1.0),
+            "sum": lambda conversation: self._recall(conversation, 0.5, 0.5),
+            "rrf": lambda conversation: self._recall(conversation, 1.0, 1.0, scale=_by_place),
+        }
+
+    def _recall(
+        self,
+        conversation: Conversation,
+        dense: float,
+        sparse: float,
+        scale: Callable[[Floats], Floats] | None = None,
+    ) -> Recall:
+        index, scaled = self._index(conversation), scale or _scaled
+
+        def recall(question: Question, k: int) -> Answer:
+            score = np.zeros(len(index.ids))
+            if dense:
+                query = self.embedder.embed([question.text], role="query")[0]
+                score += dense * scaled(index.cosine(query))
+            if sparse:
+                score += sparse * scaled(index.bm25(terms(question.text)))
+            best = np.argsort(-score, kind="stable")[:k]
+            return Answer([(index.ids[i],) for i in best], int(index.tokens[best[:_SHOWN]].sum()))
+
+        return recall
+
+    def _index(self, conversation: Conversation) -> _Index:
+        if conversation.id not in self._indexes:
+            made = _indexed(conversation, self.embedder, self.counter)
+            self._indexes[conversation.id] = made
+        return self._indexes[conversation.id]
+
+
+def _indexed(conversation: Conversation, embedder: Embedder, counter: TokenCounter) -> _Index:
+    messages = tuple(conversation.messages())
+    texts = [_embedded(message, counter) for message in messages]
+    counts = np.array([len(parts) for parts in texts], dtype=np.int64)
+    frequencies = tuple(Counter(terms(message.content)) for message in messages)
+    return _Index(
+        ids=tuple(message.external_id or "" for message in messages),
+        tokens=np.array(counter.count([message.content for message in messages]), dtype=np.int64),
+        vectors=embedder.embed([part for parts in texts for part in parts], role="document"),
+        first=np.cumsum(counts) - counts,
+        frequencies=frequencies,
+        found_in=Counter(term for words in frequencies for term in words),
+    )
+
+
+def _embedded(message: Message, counter: TokenCounter) -> list[str]:
+    """Return what is embedded of a message; at least one text, so that each has a vector."""
+    spans = [span for span, _ in passages(message.content, counter)]
+    parts = [span.of(message.content) for span in spans] or [message.content]
+    return [embedded_text(message.speaker, part) for part in parts]
+
+
+def _scaled(values: Floats) -> Floats:
+    span = float(np.ptp(values)) if len(values) else 0.0
+    return (values - values.min()) / span if span else np.zeros(len(values))
+
+
+def _by_place(values: Floats) -> Floats:
+    """Return 1/(60 + place), the highest value's place being 1; equals in order."""
+    places = np.empty(len(values))
+    places[np.argsort(-values, kind="stable")] = np.arange(1, len(values) + 1)
+    return 1.0 / (RRF_K + places)

@@ -1,0 +1,134 @@
+"""Figures as tables for people and as plain values for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import field
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+
+from memolith.evals.metrics import Interval
+from memolith.evals.runner import ALL, Figures
+from memolith.values import dataclass
+
+_COLUMNS = {
+    "recall@5": "R@5",
+    "recall@10": "R@10",
+    "recall@20": "R@20",
+    "any@10": "any@10",
+    "all@10": "all@10",
+    "mrr": "MRR",
+    "ndcg@10": "NDCG@10",
+    "session_recall@10": "session R@10",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What an evaluation found.
+
+    Attributes:
+        title: What was measured.
+        systems: By the system's name, what `runner.figures` gave.
+        about: Facts that belong to it: the data, the machine, versions, the date.
+    """
+
+    title: str
+    systems: Mapping[str, Mapping[str, Figures]]
+    about: Mapping[str, str] = field(default_factory=dict)
+
+
+WIDE = 122
+"""How many columns a table of all measures takes."""
+
+_FEW = ("recall@5", "recall@10", "recall@20", "mrr")
+_FIT = f"More measures: in a terminal of {WIDE} columns, or by --json."
+
+
+def rendered(
+    report: Report, detailed: Collection[str] | None = None, *, columns: int = WIDE
+) -> RenderableType:
+    """Return tables: the systems beside each other, then each system by category.
+
+    Args:
+        report: What was found.
+        detailed: The systems that are shown by category; None: all.
+        columns: How wide it may be; where that is less than all measures take, the chief ones
+            are shown.
+    """
+    shown = report.systems if detailed is None else detailed
+    measures = tuple(_COLUMNS) if columns >= WIDE else _FEW
+    return Group(
+        _overview(report, measures),
+        *(_by_category(name, report.systems[name], measures) for name in shown),
+        *(f"{name}: {fact}" for name, fact in report.about.items()),
+        *(() if columns >= WIDE else (_FIT,)),
+    )
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    """Return the report as values that JSON can hold; shares lie in 0..1."""
+    return {
+        "title": report.title,
+        "about": dict(report.about),
+        "systems": {
+            system: {category: _figures_json(figures) for category, figures in groups.items()}
+            for system, groups in report.systems.items()
+        },
+    }
+
+
+def _overview(report: Report, measures: Sequence[str]) -> Table:
+    table = Table(title=f"{report.title}: percent, with 95 % intervals for recall at 10 and MRR")
+    table.add_column("system", no_wrap=True)
+    _add_figures(table, measures)
+    for name, groups in report.systems.items():
+        if ALL in groups:
+            table.add_row(name, *_cells(groups[ALL], measures, with_intervals=True))
+    return table
+
+
+def _by_category(system: str, groups: Mapping[str, Figures], measures: Sequence[str]) -> Table:
+    table = Table(title=f"{system}, by category")
+    table.add_column("category")
+    table.add_column("questions", justify="right", no_wrap=True)
+    _add_figures(table, measures)
+    for name, figures in groups.items():
+        cells = _cells(figures, measures, with_intervals=False)
+        table.add_row(name, str(figures.questions), *cells)
+    return table
+
+
+def _add_figures(table: Table, measures: Sequence[str]) -> None:
+    for heading in (*(_COLUMNS[name] for name in measures), "tokens", "ms"):
+        table.add_column(heading, justify="right", no_wrap=True)
+
+
+def _cells(figures: Figures, measures: Sequence[str], *, with_intervals: bool) -> list[str]:
+    cells = []
+    for name in measures:
+        interval = figures.measures[name]
+        spread = f" ({_range(interval)})" if with_intervals and name in _WITH_INTERVAL else ""
+        cells.append(f"{100 * interval.mean:.1f}{spread}")
+    return [*cells, f"{figures.tokens:,.0f}", f"{figures.ms:.1f}"]
+
+
+_WITH_INTERVAL = frozenset({"recall@10", "mrr"})
+
+
+def _range(interval: Interval) -> str:
+    return f"{100 * interval.low:.0f}–{100 * interval.high:.0f}"
+
+
+def _figures_json(figures: Figures) -> dict[str, Any]:
+    return {
+        "questions": figures.questions,
+        "tokens": figures.tokens,
+        "ms": figures.ms,
+        "measures": {
+            name: {"mean": interval.mean, "low": interval.low, "high": interval.high}
+            for name, interval in figures.measures.items()
+        },
+    }

@@ -1,0 +1,272 @@
+"""What `memolith export` writes, and what brings it back unchanged.
+
+One JSON object a line: first `{"type": "memolith", "version": 1, …}`, then every message as it was
+stored, the ends of sessions, the base memory in its versions, and every memory with its versions
+and events. What is computed (vectors, keywords, strength) is left out and made anew; links between
+memories that are near are left out. So are forgotten memories and messages, and of a message of
+which something was forgotten only what is left is written.
+
+What the client of a service imports it sends in the same form, with memories that were never
+stored among it.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+
+import msgspec
+
+from memolith.domain.memories import Action, Event, History, Memory, Origin, Source, State, Version
+from memolith.domain.messages import Message, Role
+from memolith.errors import InvalidInput
+from memolith.exchange.jsonl import Remembered, lines
+from memolith.exchange.records import Chronicle, Document, Ending
+from memolith.exchange.transcripts import problem_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from memolith.exchange.records import Record
+
+VERSION = 1
+
+
+class _Header(msgspec.Struct, tag="memolith"):
+    version: int
+    owner: str
+    exported_at: datetime
+
+
+class _Message(msgspec.Struct, tag="message", forbid_unknown_fields=True, omit_defaults=True):
+    id: str
+    session: str
+    sequence: int
+    role: Role
+    at: datetime
+    content: str
+    speaker: str | None = None
+    external_id: str | None = None
+
+
+class _Ending(msgspec.Struct, tag="session-end", forbid_unknown_fields=True):
+    session: str
+    at: datetime
+
+
+class _Document(msgspec.Struct, tag="base-memory", forbid_unknown_fields=True):
+    versions: tuple[tuple[str, datetime], ...]
+
+
+class _Source(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    id: str
+    of: Literal["message", "memory"] = "message"
+    external_id: str | None = None
+
+
+class _Event(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    action: Action
+    at: datetime
+    by: str
+    version: int
+    details: dict[str, str] = {}
+
+
+class _State(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """A memory's fields, but for the owner and what is computed."""
+
+    kind: str
+    content: str
+    created_at: datetime
+    updated_at: datetime
+    key: str | None = None
+    summary: str | None = None
+    tags: tuple[str, ...] = ()
+    importance: float = 0.5
+    access_count: int = 0
+    accessed_at: datetime | None = None
+    happened_at: datetime | None = None
+    expires_at: datetime | None = None
+    state: State = State.ACTIVE
+    superseded_by: str | None = None
+    session_id: str | None = None
+    sources: tuple[_Source, ...] = ()
+    compressed: bool = False
+    origin: Origin = Origin.USER
+    version: int = 1
+    kept_kind: str | None = None
+
+
+class _Version(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    valid_from: datetime
+    memory: _State
+    valid_to: datetime | None = None
+
+
+class _Memory(msgspec.Struct, tag="memory", forbid_unknown_fields=True, omit_defaults=True):
+    id: str
+    memory: _State
+    versions: tuple[_Version, ...]
+    events: tuple[_Event, ...] = ()
+
+
+class _Remembered(Remembered, tag="remembered", omit_defaults=True, frozen=True, kw_only=True):
+    """A memory that was never stored."""
+
+
+_Line = _Message | _Ending | _Memory | _Document | _Remembered
+
+
+def write(records: Iterable[Record | Remembered], owner: str, now: datetime) -> Iterator[bytes]:
+    """Yield the lines of an export, each with its end of line."""
+    encoder = msgspec.json.Encoder()
+    yield encoder.encode(_Header(VERSION, owner, now)) + b"\n"
+    for record in records:
+        yield encoder.encode(_line(record)) + b"\n"
+
+
+def is_backup(file: BinaryIO) -> bool:
+    """Whether a file is an export of Memolith; it is left at its start."""
+    first = next((line for _, line in lines(file, "")), b"")
+    file.seek(0)
+    try:
+        msgspec.json.decode(first, type=_Header)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
+
+
+def read(file: BinaryIO, name: str, owner: str) -> Iterator[Record | Remembered]:
+    """Yield what an export holds, for that owner; the whole file is checked before.
+
+    Args:
+        file: Can be read twice.
+        name: What to call it in errors.
+        owner: Whose memories they are to be.
+
+    Raises:
+        InvalidInput: A line is not of that form, or the file is of a newer Memolith; the field
+            names file and line.
+    """
+    for _ in _records(file, name, owner):
+        pass
+    file.seek(0)
+    yield from _records(file, name, owner)
+
+
+def record(line: bytes, owner: str) -> Record | Remembered | None:
+    """Return what one line of an export holds, for that owner; None: it is the first.
+
+    Raises:
+        InvalidInput: It is no such line.
+    """
+    try:
+        found = msgspec.json.decode(line, type=_Header | _Line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidInput("export", problem_of(error)) from None
+    return None if isinstance(found, _Header) else _record(found, owner)
+
+
+def _records(file: BinaryIO, name: str, owner: str) -> Iterator[Record | Remembered]:
+    numbered = lines(file, name)
+    for place, raw in islice(numbered, 1):
+        header = msgspec.json.decode(raw, type=_Header)
+        if header.version != VERSION:
+            problem = f"is an export of version {header.version}; this Memolith knows {VERSION}"
+            raise InvalidInput(str(place), problem)
+    decoder = msgspec.json.Decoder(_Line)
+    for place, raw in numbered:
+        try:
+            line = decoder.decode(raw)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise InvalidInput(str(place), problem_of(error)) from None
+        if isinstance(line, _Memory) and not line.versions:
+            raise InvalidInput(str(place), "a memory without a version")
+        yield _record(line, owner)
+
+
+def _line(record: Record | Remembered) -> _Line:
+    if isinstance(record, Message):
+        return _message_line(record)
+    if isinstance(record, Ending):
+        return _Ending(record.session_id, record.at)
+    if isinstance(record, Document):
+        return _Document(record.versions)
+    if isinstance(record, Remembered):
+        return _Remembered(**_fields(record))
+    history = record.history
+    return _Memory(
+        record.memory.id,
+        _state(record.memory),
+        tuple(
+            _Version(each.valid_from, _state(each.memory), each.valid_to)
+            for each in history.versions
+        ),
+        tuple(
+            _Event(each.action, each.at, each.by, each.version, dict(each.details))
+            for each in history.events
+        ),
+    )
+
+
+def _message_line(message: Message) -> _Message:
+    if message.role is None or message.at is None:
+        raise InvalidInput("message", "was not stored: it has no role or no time")
+    return _Message(
+        message.id,
+        message.session_id,
+        message.sequence,
+        message.role,
+        message.at,
+        message.content,
+        message.speaker,
+        message.external_id,
+    )
+
+
+def _state(memory: Memory) -> _State:
+    fields = {name: getattr(memory, name) for name in _State.__struct_fields__}
+    fields["sources"] = tuple(
+        _Source(each.id, each.of, each.external_id) for each in memory.sources
+    )
+    return _State(**fields)
+
+
+def _record(line: _Line, owner: str) -> Record | Remembered:
+    if isinstance(line, _Message):
+        return Message(
+            line.speaker,
+            line.content,
+            line.role,
+            line.at,
+            line.external_id,
+            line.id,
+            line.session,
+            line.sequence,
+        )
+    if isinstance(line, _Ending):
+        return Ending(line.session, line.at)
+    if isinstance(line, _Document):
+        return Document(line.versions)
+    if isinstance(line, _Remembered):
+        return Remembered(**_fields(line))
+    versions = tuple(
+        Version(_memory(line.id, owner, each.memory), each.valid_from, each.valid_to)
+        for each in line.versions
+    )
+    events = tuple(
+        Event(line.id, each.action, each.at, each.by, each.version, each.details)
+        for each in line.events
+    )
+    return Chronicle(_memory(line.id, owner, line.memory), History(versions, events))
+
+
+def _fields(of: msgspec.Struct) -> dict[str, Any]:
+    return {name: getattr(of, name) for name in of.__struct_fields__}
+
+
+def _memory(id_: str, owner: str, state: _State) -> Memory:
+    fields = {name: getattr(state, name) for name in state.__struct_fields__}
+    fields["sources"] = tuple(Source(each.id, each.of, each.external_id) for each in state.sources)
+    return Memory(id=id_, owner_id=owner, strength=state.importance, **fields)

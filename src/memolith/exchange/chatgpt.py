@@ -1,0 +1,152 @@
+"""The export of ChatGPT: `conversations.json`.
+
+A conversation is a tree of messages, as replies are made anew and questions edited; what counts
+is the branch that ends at `current_node`. Left out are messages of the system, what the page hides,
+calls of tools (their results stay) and thoughts. A picture is "[image]".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import msgspec
+
+from memolith.domain.messages import Message, Role
+from memolith.errors import InvalidInput
+from memolith.exchange.arrays import elements
+from memolith.exchange.transcripts import Transcript, instant_of, shaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL}
+
+# Contents that are the program's own business: settings, thoughts, errors.
+_UNSPOKEN = {
+    "user_editable_context",
+    "model_editable_context",
+    "thoughts",
+    "reasoning_recap",
+    "system_error",
+    "app_pairing_content",
+}
+
+_MEDIA = {"image_asset_pointer": "[image]", "audio_asset_pointer": "[audio]"}
+
+
+class _Author(msgspec.Struct):
+    role: str
+
+
+class _Content(msgspec.Struct):
+    content_type: str = "text"
+    parts: list[Any] | None = None
+    text: str | None = None
+    result: str | None = None
+
+
+class _Said(msgspec.Struct):
+    author: _Author
+    content: _Content | None = None
+    id: str | None = None
+    create_time: float | None = None
+    metadata: dict[str, Any] | None = None
+    recipient: str | None = None
+    weight: float | None = None
+
+
+class _Node(msgspec.Struct):
+    message: _Said | None = None
+    parent: str | None = None
+
+
+class _Conversation(msgspec.Struct):
+    mapping: dict[str, _Node]
+    current_node: str | None = None
+    conversation_id: str | None = None
+    id: str | None = None
+    create_time: float | None = None
+
+
+def read(file: BinaryIO, name: str) -> Iterator[Transcript]:
+    """Yield the conversations of an export, in its order; those without a message are left out.
+
+    Args:
+        file: `conversations.json`.
+        name: What to call it in errors.
+
+    Raises:
+        InvalidInput: It is not of that form; the field names file and line.
+    """
+    for line, element in elements(file, name):
+        where = f"{name}:{line}"
+        conversation = shaped(where, element, _Conversation)
+        session = conversation.conversation_id or conversation.id
+        if not session:
+            raise InvalidInput(where, "a conversation without an id")
+        messages = tuple(_messages(where, conversation))
+        if messages:
+            yield Transcript(f"chatgpt:{session}", messages)
+
+
+def _messages(where: str, conversation: _Conversation) -> Iterator[Message]:
+    at = instant_of(conversation.create_time)
+    for node_id in _branch(where, conversation):
+        said = conversation.mapping[node_id].message
+        if said is None:
+            continue
+        # Some messages have no time: they were said no earlier than the one before.
+        at = instant_of(said.create_time) or at
+        role = _ROLES.get(said.author.role)
+        text = "" if said.content is None else _text(said.content)
+        if role is not None and text and _is_shown(said):
+            yield Message(None, text, role=role, at=at, external_id=said.id or node_id)
+
+
+def _branch(where: str, conversation: _Conversation) -> list[str]:
+    """Return the ids of the nodes from the root to the current one."""
+    branch: list[str] = []
+    seen: set[str] = set()
+    node_id = conversation.current_node
+    if node_id not in conversation.mapping:
+        node_id = _newest(conversation)
+    while node_id is not None and node_id in conversation.mapping:
+        if node_id in seen:
+            raise InvalidInput(where, "the messages go round in a circle")
+        seen.add(node_id)
+        branch.append(node_id)
+        node_id = conversation.mapping[node_id].parent
+    return branch[::-1]
+
+
+def _newest(conversation: _Conversation) -> str | None:
+    """Return the latest node that is nobody's parent, where the current one is not known."""
+    parents = {node.parent for node in conversation.mapping.values()}
+    times = {
+        node_id: (node.message.create_time or 0.0) if node.message else 0.0
+        for node_id, node in conversation.mapping.items()
+        if node_id not in parents
+    }
+    return max(times, key=lambda node_id: times[node_id], default=None)
+
+
+def _is_shown(said: _Said) -> bool:
+    hidden = (said.metadata or {}).get("is_visually_hidden_from_conversation")
+    return not hidden and said.weight != 0.0 and said.recipient in (None, "", "all")
+
+
+def _text(content: _Content) -> str:
+    if content.content_type in _UNSPOKEN:
+        return ""
+    parts = [_part(part) for part in content.parts or ()]
+    spoken = [part for part in (*parts, content.text, content.result) if part]
+    return "\n".join(spoken).strip()
+
+
+def _part(part: object) -> str:
+    if isinstance(part, str):
+        return part
+    if not isinstance(part, dict):
+        return ""
+    kind = str(part.get("content_type", ""))
+    return _MEDIA.get(kind, "") or str(part.get("text") or "")

@@ -1,0 +1,160 @@
+"""Memories as other programs and ours write them to a file, to be looked at and not taken in.
+
+`mem0`: what its `get_all()` gives, as JSON: {"results": [{"id": …, "memory": …}, …]}, or the list
+alone. `jsonl`: a line each, as a JSON string or an object with its text under "memory", "content",
+"text" or "data". `memolith`: what `memolith export` writes; of it the active memories.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, TypeAlias
+
+import msgspec
+
+from memolith.domain.audits import Told
+from memolith.domain.memories import Origin, State
+from memolith.errors import InvalidInput
+from memolith.exchange import backup
+from memolith.exchange.arrays import elements
+from memolith.exchange.jsonl import lines
+from memolith.exchange.records import Chronicle
+from memolith.exchange.transcripts import problem_of, shaped
+from memolith.text.screening import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Format: TypeAlias = Literal["mem0", "jsonl", "memolith"]
+FORMATS: Final[tuple[Format, ...]] = ("mem0", "jsonl", "memolith")
+
+_LISTS = ("results", "memories")
+_NO_MEMORIES = frozenset({"message", "session-end", "base-memory"})
+_ORIGINS = {each.value: each for each in Origin}
+
+
+class _Item(msgspec.Struct):
+    """A memory, under the names that programs have for its parts."""
+
+    memory: str | None = None
+    content: str | None = None
+    text: str | None = None
+    data: str | None = None
+    id: str | int | None = None
+    key: str | None = None
+    role: str | None = None
+    origin: str | None = None
+    type: str | None = None
+
+    @property
+    def said(self) -> str | None:
+        """Its text."""
+        texts = (self.memory, self.content, self.text, self.data)
+        return next((each for each in texts if each is not None), None)
+
+
+def read(file: BinaryIO, name: str, format_: Format | None = None) -> Iterator[Told]:
+    """Yield the memories of a file, in its order, without the secrets in them.
+
+    Args:
+        file: Can be read twice.
+        name: What to call it in errors.
+        format_: What form it has; None: told by how it begins.
+
+    Raises:
+        InvalidInput: It is not of that form; the field names file and line.
+    """
+    readers = {"mem0": _mem0, "jsonl": _jsonl, "memolith": _memolith}
+    for told in readers[format_ or format_of(file)](file, name):
+        key = None if told.key is None else redact(told.key)[0]
+        yield replace(told, id=redact(told.id)[0], text=redact(told.text)[0], key=key)
+
+
+def format_of(file: BinaryIO) -> Format:
+    """Return what form a file has, by how it begins; it is left at its start."""
+    if backup.is_backup(file):
+        return "memolith"
+    first = next((line for _, line in lines(file, "")), b"")
+    file.seek(0)
+    if first.startswith(b"["):
+        return "mem0"
+    if not first.startswith(b"{"):
+        return "jsonl"
+    try:
+        parsed = msgspec.json.decode(first)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        # An object over several lines, or what is none: a line of JSON lines ends with a brace.
+        return "jsonl" if first.endswith(b"}") else "mem0"
+    return "mem0" if _listed(parsed) is not None else "jsonl"
+
+
+def _mem0(file: BinaryIO, name: str) -> Iterator[Told]:
+    first = next((line for _, line in lines(file, "")), b"")
+    file.seek(0)
+    if first.startswith(b"["):
+        for line, element in elements(file, name):
+            yield _told(f"{name}:{line}", shaped(f"{name}:{line}", element, _Item))
+        return
+    found = _listed(_document(file, name))
+    if found is None:
+        raise InvalidInput(name, f"has no list {' or '.join(map(repr, _LISTS))}")
+    for number, element in enumerate(found, 1):
+        where = f"{name}, memory {number}"
+        yield _told(where, shaped(where, element, _Item))
+
+
+def _listed(document: object) -> list[Any] | None:
+    if not isinstance(document, dict):
+        return None
+    return next((document[key] for key in _LISTS if isinstance(document.get(key), list)), None)
+
+
+def _document(file: BinaryIO, name: str) -> object:
+    try:
+        return json.loads(file.read().decode("utf-8-sig"))
+    except json.JSONDecodeError as error:
+        raise InvalidInput(f"{name}:{error.lineno}", error.msg.lower()) from None
+    except UnicodeDecodeError as error:
+        raise InvalidInput(name, "is not UTF-8 text") from error
+    except RecursionError:
+        raise InvalidInput(name, "is nested too deeply") from None
+    except ValueError:
+        # Python refuses to read whole numbers of thousands of digits.
+        raise InvalidInput(name, "holds a number with too many digits") from None
+
+
+def _jsonl(file: BinaryIO, name: str) -> Iterator[Told]:
+    decoder = msgspec.json.Decoder(str | _Item)
+    for place, line in lines(file, name):
+        try:
+            item = decoder.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise InvalidInput(str(place), problem_of(error)) from None
+        except RecursionError:
+            raise InvalidInput(str(place), "is nested too deeply") from None
+        if isinstance(item, str):
+            yield Told(str(place), item)
+        elif item.type not in _NO_MEMORIES:
+            yield _told(str(place), item)
+
+
+def _memolith(file: BinaryIO, name: str) -> Iterator[Told]:
+    if not backup.is_backup(file):
+        raise InvalidInput(name, "is not what `memolith export` writes")
+    for record in backup.read(file, name, "audit"):
+        if isinstance(record, Chronicle) and record.memory.state is State.ACTIVE:
+            memory = record.memory
+            yield Told(memory.id, memory.content, memory.key, memory.origin)
+
+
+def _told(where: str, item: _Item) -> Told:
+    text = item.said
+    if text is None:
+        raise InvalidInput(where, "has no text: no memory, content, text or data")
+    return Told(
+        id=where if item.id is None else str(item.id),
+        text=text,
+        key=item.key,
+        origin=_ORIGINS.get(item.origin or item.role or ""),
+    )

@@ -1,0 +1,59 @@
+"""What the readers yield, and what they share."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from memolith.errors import InvalidInput
+from memolith.text.screening import redact
+from memolith.values import dataclass
+
+if TYPE_CHECKING:
+    from memolith.domain.messages import Message
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """One conversation, or a stretch of it.
+
+    Attributes:
+        session_id: The conversation, by a name that is the same at every reading.
+        messages: In order, each with an external id that is unique in the conversation.
+    """
+
+    session_id: str
+    messages: tuple[Message, ...]
+
+
+def shaped(where: str, value: object, shape: type[T]) -> T:
+    """Return parsed JSON as a value of that shape.
+
+    Raises:
+        InvalidInput: It is not of that shape; the field is `where`.
+    """
+    try:
+        return msgspec.convert(value, shape)
+    except msgspec.ValidationError as error:
+        raise InvalidInput(where, problem_of(error)) from None
+
+
+def problem_of(error: Exception) -> str:
+    """Return what is wrong, in the parser's words, as part of a sentence."""
+    if isinstance(error, UnicodeDecodeError):
+        return "is not UTF-8 text"
+    message, _ = redact(str(error))  # a parser may repeat what it could not take
+    is_word = message[1:2].islower()  # "JSON" stays as it is
+    return message[:1].lower() + message[1:] if is_word else message
+
+
+def instant_of(seconds: float | None) -> datetime | None:
+    """Return a Unix time as an instant; None for none, and for what is no time on Earth."""
+    try:
+        return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None

@@ -1,0 +1,150 @@
+"""What the doors take: each function returns the value as it is kept, or says what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+
+from memolith.errors import InvalidInput
+from memolith.text.expressions import expression
+from memolith.text.screening import redact
+
+MAX_ID_CHARS = 256
+MAX_MESSAGE_CHARS = 1_000_000
+MAX_TAGS = 64
+MAX_TOP_K = 100
+EXAMPLES = 5
+"""How many examples of each finding an audit shows, if nothing else is said."""
+
+LARGEST_COUNT = (1 << 63) - 1
+"""The largest number that SQLite holds, and more than anybody has of anything."""
+
+LONGEST_EXPIRY = timedelta(days=365)
+
+_SHOWN = 100
+"""How many characters of a text an error shows: enough to know it again (a guess)."""
+
+_LOOKED_AT = 20_000
+"""In how many it looks for secrets; keys of several lines have up to some 5,000."""
+
+_EXPIRES_IN = expression(r"([0-9]{1,9})([dhm])")
+_UNIT = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minutes=1)}
+_CONTROL = expression("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def name(value: object, field: str) -> str:
+    """Return an owner's, a session's, a tag's or a memory's name: 1 to 256 characters.
+
+    Raises:
+        InvalidInput: It is empty, too long, or holds control characters or surrogates.
+    """
+    if not isinstance(value, str):
+        raise InvalidInput(field, f"must be text, not {type(value).__name__}")
+    if not value.strip():
+        raise InvalidInput(field, "is empty")
+    if len(value) > MAX_ID_CHARS:
+        raise InvalidInput(field, f"has {len(value)} characters; at most {MAX_ID_CHARS}")
+    if not value.isprintable() and _CONTROL.search(value):
+        raise InvalidInput(field, "holds control characters or lone surrogates")
+    return value
+
+
+def several(values: object, field: str) -> list[object]:
+    """Return what a list, or anything like one, holds.
+
+    Raises:
+        InvalidInput: It is one text, or nothing like a list.
+    """
+    if isinstance(values, str):
+        raise InvalidInput(field, "must be a list of texts, not one text")
+    if not isinstance(values, Iterable):
+        raise InvalidInput(field, f"must be a list, not {type(values).__name__}")
+    return list(values)
+
+
+def tags(values: Iterable[object]) -> tuple[str, ...]:
+    """Return tags sorted, each once.
+
+    Raises:
+        InvalidInput: There are over 64, or one is no name.
+    """
+    kept = tuple(sorted({name(value, "tags") for value in several(values, "tags")}))
+    if len(kept) > MAX_TAGS:
+        raise InvalidInput("tags", f"{len(kept)} tags; at most {MAX_TAGS}")
+    return kept
+
+
+def share(value: object, field: str) -> float:
+    """Return a number from 0 to 1.
+
+    Raises:
+        InvalidInput: It is no number, NaN, or outside of 0..1.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise InvalidInput(field, f"must be a number, not {type(value).__name__}")
+    if not 0.0 <= value <= 1.0:  # NaN too
+        raise InvalidInput(field, f"is {shown(value)}; must be from 0 to 1")
+    return float(value)
+
+
+def count(value: object, field: str, *, least: int, most: int | None = None) -> int:
+    """Return a whole number from `least` to `most`; what is over `most` is cut to it.
+
+    Raises:
+        InvalidInput: It is no whole number, or under `least`.
+    """
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if not whole and not (isinstance(value, float) and value.is_integer()):
+        raise InvalidInput(field, f"is {shown(value)}; must be a whole number")
+    number: int = int(value)  # type: ignore[call-overload] # is an int or a float by now
+    if number < least:
+        raise InvalidInput(field, f"is {shown(number)}; must be at least {least}")
+    return min(number, LARGEST_COUNT if most is None else most)
+
+
+def instant(value: object, field: str) -> datetime:
+    """Return an instant in UTC.
+
+    Raises:
+        InvalidInput: It is no datetime, or has no time zone.
+    """
+    if not isinstance(value, datetime):
+        raise InvalidInput(field, f"must be a datetime, not {type(value).__name__}")
+    if value.tzinfo is None or value.utcoffset() is None:
+        raise InvalidInput(field, "has no time zone")
+    try:
+        return value.astimezone(UTC)
+    except OverflowError as error:
+        raise InvalidInput(field, "is out of range") from error
+
+
+def expires_in(value: object) -> timedelta | None:
+    """Return how long "7d", "24h" or "30m" is; None for the empty text, the kind's default.
+
+    At most 365 days: what is longer is cut to that.
+
+    Raises:
+        InvalidInput: It is anything else, or zero.
+    """
+    if value == "":
+        return None
+    found = _EXPIRES_IN.fullmatch(value) if isinstance(value, str) else None
+    if found is None or int(found[1]) == 0:
+        raise InvalidInput("expires_in", f"is {shown(value)}; must be like 7d, 24h or 30m")
+    if int(found[1]) > LONGEST_EXPIRY / _UNIT[found[2]]:
+        return LONGEST_EXPIRY
+    return int(found[1]) * _UNIT[found[2]]
+
+
+def shown(value: object) -> str:
+    """Return a value as an error shows it: a text without secrets, and not too long.
+
+    Python refuses to write out the largest numbers.
+    """
+    if isinstance(value, int) and abs(value) > LARGEST_COUNT:
+        return "a huge number" if value > 0 else "a huge negative number"
+    if isinstance(value, str):
+        # Cut before and after: what is cut through the first time stands far behind the second.
+        plain = redact(value[:_LOOKED_AT])[0]
+        return repr(plain if len(plain) <= _SHOWN else f"{plain[:_SHOWN]}…")
+    return repr(value)

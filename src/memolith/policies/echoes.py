@@ -1,0 +1,127 @@
+"""Echoes: what was put into a prompt from memory, and what an assistant repeats of it.
+
+Neither is learned as new: a memory that feeds on its own recalls grows without end.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memolith.policies.evidence import Sources, sources
+from memolith.policies.rendering.chunks import CLOSING, OPENING
+from memolith.policies.rendering.companion import PREAMBLE
+from memolith.policies.rendering.facts import HEADINGS
+from memolith.policies.rendering.tiers import BASE_MEMORY, MEMORIES
+from memolith.policies.rendering.timeline import OPENING as KEYED
+from memolith.policies.support import supported_by
+from memolith.text.normal import content_key
+from memolith.text.stances import FIRST_PERSON
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_OPENS, _CLOSES, _KEYED = OPENING.strip(), CLOSING.strip(), KEYED.strip()
+_HEADINGS = frozenset(HEADINGS.values())
+_STATE = "[Current "
+
+
+def without_context(text: str) -> str:
+    """Return a text without the blocks that Memolith renders for prompts, in any profile's form.
+
+    A lone section of `facts` ("Preferences:" and a list) that is in the first person is a user's
+    own, and stays. Of a base memory of `tiers` what is told is its first paragraph and the lists
+    after it: free text further down can't be told from what follows. Linear in the length.
+    """
+    lines = text.split("\n")
+    kept: list[str] = []
+    at = 0
+    last_close = max((i for i, line in enumerate(lines) if _CLOSES in line), default=-1)
+    while at < len(lines):
+        end, rest = _block(lines, at, last_close)
+        kept += rest if end > at else [lines[at]]
+        at = max(end, at + 1)
+    return text if len(kept) == len(lines) else "\n".join(kept).strip()
+
+
+def is_echo(fact: str, user: Sources, known: Iterable[str]) -> bool:
+    """Tell whether a fact repeats what is known, and rests on nothing that the user said.
+
+    Args:
+        fact: What a model took from a conversation.
+        user: What the user said there, without context (`without_context`).
+        known: Contents of memories, such as those that were recalled for the conversation.
+    """
+    if supported_by(fact, user):
+        return False
+    key = content_key(fact)
+    return any(
+        content_key(content) == key or supported_by(fact, sources([content], names=user.names))
+        for content in known
+    )
+
+
+def _block(lines: Sequence[str], at: int, last_close: int) -> tuple[int, list[str]]:
+    """Return where a block that begins at a line ends, and what of its lines is not of it."""
+    line = lines[at].strip()
+    if line.endswith(_OPENS) and at < last_close:
+        end = next(i for i in range(at + 1, len(lines)) if _CLOSES in lines[i])
+        before, after = lines[at].rstrip()[: -len(_OPENS)], lines[end].partition(_CLOSES)[2]
+        return end + 1, [one for one in (before, after) if one.strip()]
+    if line.endswith(PREAMBLE):
+        before = lines[at].rstrip()[: -len(PREAMBLE)]
+        return _items_end(lines, at + 1), [before] if before.strip() else []
+    if line == _KEYED:
+        return _items_end(lines, _skip_blank(lines, at + 1)), []
+    if line == MEMORIES:
+        return _with_state(lines, _items_end(lines, at + 1)), []
+    if line == BASE_MEMORY:
+        return _with_state(lines, _document_end(lines, at + 1)), []
+    return _sections_end(lines, at), []
+
+
+def _items_end(lines: Sequence[str], at: int) -> int:
+    """Return where the list ends that begins at a line: "- " and lines that are indented."""
+    end = at
+    while end < len(lines) and (
+        lines[end].lstrip(" ").startswith("- ") or (end > at and lines[end].startswith("  "))
+    ):
+        end += 1
+    return end
+
+
+def _skip_blank(lines: Sequence[str], at: int) -> int:
+    while at < len(lines) and not lines[at].strip():
+        at += 1
+    return at
+
+
+def _with_state(lines: Sequence[str], end: int) -> int:
+    """Return where the line after a block ends that says how things stand, if it is there."""
+    after = _skip_blank(lines, end)
+    is_state = after < len(lines) and lines[after].startswith(_STATE)
+    return after + 1 if is_state else end
+
+
+def _document_end(lines: Sequence[str], at: int) -> int:
+    end = at
+    while end < len(lines) and lines[end].strip() and not lines[end].startswith("["):
+        end += 1
+    while True:
+        start = _skip_blank(lines, end)
+        is_heading = start < len(lines) and lines[start].rstrip().endswith(":")
+        after = _items_end(lines, start + is_heading)
+        if after <= start + is_heading:
+            return end
+        end = after
+
+
+def _sections_end(lines: Sequence[str], at: int) -> int:
+    """Return where sections of `facts` end that begin at a line; the line itself: none does."""
+    end, count = at, 0
+    while end < len(lines) and lines[end].strip() in _HEADINGS:
+        after = _items_end(lines, end + 1)
+        if after == end + 1:
+            break
+        end, count = after, count + 1
+    is_own = count == 1 and FIRST_PERSON.search("\n".join(lines[at + 1 : end])) is not None
+    return at if is_own else end

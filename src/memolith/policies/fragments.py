@@ -1,0 +1,134 @@
+"""Pieces of sentences, and sentences that mean nothing by themselves.
+
+By words and their order, no parse: where in doubt a text is none.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from memolith.policies.support import names_and_numbers
+from memolith.text.expressions import expression
+from memolith.text.hollow import in_language, is_unfinished
+from memolith.text.hollow.matching import plain_words
+from memolith.text.speech import leaning
+from memolith.text.stances import FIRST_PERSON
+from memolith.text.stopwords import STOP_WORDS
+from memolith.text.wordings import content_terms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from memolith.text.hollow import Hollow
+
+SHORT_WORDS = 4
+"""So short a text may lack what a sentence needs: "Lives in", "The blue one". A guess."""
+
+POINTING_WORDS = 7
+"""So short a text may mean nothing without what was said before: "I would love to try it"."""
+
+POINTING_TERMS = 2
+"""What points to something said before tells nothing with so few words that say something."""
+
+_LOOKED_AT = 400
+"""Characters: a longer text is no fragment, but for how it ends."""
+
+_TAIL = 80
+_EMOTICON = expression(r"(?:[:;=8xX]['’-]?[)(\[\]dDpPoO/\\|*3]+|<3)$")
+_WORD = expression(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_LATIN_END = 0x24F
+_ENDS_CUT = expression(r"(?:[,:(\[–—]|\s[-*•])$")
+_OPEN, _CLOSED = expression(r"[(\[{]"), expression(r"[)\]}]")
+_DATA = expression(r"(?:[\[{]\s*[\"\]}{\[]|```|\"\w[\w ]{0,30}\"\s*:)")
+_EXTRACTED = expression(r"\"(?:facts?|memor(?:y|ies)|content|importance|category)\"\s*:")
+_FENCE = "```"
+
+
+def fragment(text: str) -> str | None:
+    """Return why a text is a piece of a sentence, or means nothing by itself; None: it does."""
+    if _is_data(text):
+        return "data"
+    plain = _EMOTICON.sub("", text.rstrip()).strip()
+    if not any(map(str.isalpha, plain)):
+        return "no words"
+    if _is_cut(plain):
+        return "cut off"
+    if len(plain) > _LOOKED_AT or any(ord(char) > _LATIN_END for char in plain if char.isalpha()):
+        return None
+    words = plain_words(plain)
+    if is_unfinished(words):
+        return "cut off"
+    language = in_language(leaning(_WORD.findall(plain)))
+    return next(_reasons(plain, words, language), None)
+
+
+def _reasons(text: str, words: Sequence[str], language: Hollow | None) -> Iterator[str]:
+    terms = content_terms(text)
+    if STOP_WORDS.issuperset(terms) and not names_and_numbers(text):
+        yield "says nothing"
+    if language is None:
+        return
+    if _ends_early(text, words, language):
+        yield "cut off"
+    if text[0].islower() and words[0] in language.continuing and not FIRST_PERSON.search(text):
+        yield "begins in the middle"
+    if _points_back(text, words, len(terms), language) and not names_and_numbers(text):
+        yield "means something said before"
+    if _is_part(words, language) and not names_and_numbers(text):
+        yield "no predicate"
+
+
+def _is_data(text: str) -> bool:
+    start = text.lstrip()
+    if not _DATA.match(start):
+        return False
+    is_whole = _open(start) == 0 and start.count(_FENCE) % 2 == 0
+    return not is_whole or _EXTRACTED.search(start[:_LOOKED_AT]) is not None
+
+
+def _is_cut(text: str) -> bool:
+    return _ENDS_CUT.search(text[-_TAIL:]) is not None or _open(text) > 0
+
+
+def _open(text: str) -> int:
+    """Return how many brackets more are opened than closed."""
+    return len(_OPEN.findall(text)) - len(_CLOSED.findall(text))
+
+
+def _ends_early(text: str, words: Sequence[str], language: Hollow) -> bool:
+    last = words[-1]
+    if not text.rstrip(".… ").lower().endswith(last):
+        return False
+    if last in language.unfinished:
+        if leaning(words[:-1]) != language.language:  # "but" is a word of French, too
+            return False
+        return not text.endswith((".", "!", "?")) or text.endswith("..")
+    return (
+        len(words) <= SHORT_WORDS
+        and last in language.short_of
+        and language.asking.isdisjoint(words)
+        and (len(words) == 1 or words[-2] not in language.being)
+        and not text.endswith("!")
+    )
+
+
+def _points_back(text: str, words: Sequence[str], terms: int, language: Hollow) -> bool:
+    """Tell whether a text is about what was said before it, and does not say what that is."""
+    by_me = FIRST_PERSON.search(text) is not None
+    opens = text.split(maxsplit=1)[0].lower()
+    if opens.rstrip(",.!?") in language.subjects and not by_me:
+        return True
+    few = terms <= POINTING_TERMS
+    is_vague = any(re.match(rf"{each}\b", " ".join(words)) for each in language.vague)
+    if is_vague and few and not by_me:
+        return True
+    return few and len(words) <= POINTING_WORDS and len(words) > 1 and words[-1] in language.objects
+
+
+def _is_part(words: Sequence[str], language: Hollow) -> bool:
+    return (
+        1 < len(words) <= SHORT_WORDS
+        and words[0] in language.determiners
+        and not any(re.fullmatch(language.predicate, word) for word in words[1:])
+    )

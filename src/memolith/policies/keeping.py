@@ -1,0 +1,38 @@
+"""What is worth keeping of a long text: the vocabulary."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from memolith.values import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """What a stretch of text was found to be worth, each 0..1.
+
+    Attributes:
+        novelty: How far it is from what the owner has.
+        salience: How much of what matters it holds.
+        importance: What they come to.
+        kept: Whether that is enough.
+    """
+
+    novelty: float
+    salience: float
+    importance: float
+    kept: bool
+
+
+class Keeping(Protocol):
+    """A judgement of the stretches of a text. Pure."""
+
+    def weigh(self, text: str, *, novelty: float, pieces: int) -> Weighed:
+        """Return what a stretch is worth.
+
+        Args:
+            text: The stretch.
+            novelty: Its distance from the centroid of what the owner has, 0..2.
+            pieces: Its word pieces.
+        """
+        ...

@@ -1,0 +1,49 @@
+"""When work that failed is tried again, and when it is left for somebody to look at."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from memolith.values import dataclass
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Postponing:
+    """Twice as long after each failure in a row, up to a bound, and at last no more.
+
+    The numbers are guesses: with these, work that a service refuses for a passing reason is tried
+    for about a day, and a text that a model can make nothing of three times.
+
+    Attributes:
+        first_s: The wait after the first failure, in seconds.
+        longest_s: The longest wait, in seconds.
+        passing: How many failures that may pass are taken before it is parked.
+        lasting: Likewise, of failures that will be the same again.
+    """
+
+    first_s: float = 10.0
+    longest_s: float = 3_600.0
+    passing: int = 32
+    lasting: int = 3
+
+    def retry_at(
+        self, now: datetime, failures: int, *, may_pass: bool, draw: float
+    ) -> datetime | None:
+        """Return when to try again; None: not by itself.
+
+        Args:
+            now: The time.
+            failures: How often it has failed in a row, this time too: from 1.
+            may_pass: Whether the same may succeed later, as a service that is out of order.
+            draw: A random number, 0 to 1: the wait is between a half and the whole of its length,
+                so that many do not come back at once.
+        """
+        if failures >= (self.passing if may_pass else self.lasting):
+            return None
+        doublings = min(failures - 1, 62)
+        longest = min(self.first_s * 2.0**doublings, self.longest_s)
+        return now + timedelta(seconds=longest * (0.5 + draw / 2))

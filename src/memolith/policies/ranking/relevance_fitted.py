@@ -1,0 +1,22 @@
+"""The weights of relevance, as fitted by `make bench-recall ARGS="--nothing --fit"`.
+
+Do not edit. 2026-11-22, on locomo-dev.json and beam-dev.json.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from memolith.policies.ranking.relevance import Relevance
+
+FITTED: Mapping[str, Relevance] = MappingProxyType(
+    {
+        "all-MiniLM-L6-v2": Relevance(
+            constant=-4.08,
+            nearness=13.59,
+            words=4.84,
+            extent=-1.19,
+            said=-0.33,
+            ahead=2.57,
+        ),
+    }
+)

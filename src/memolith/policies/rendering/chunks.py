@@ -1,0 +1,50 @@
+"""Memories as text for a prompt (profile `chunks`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memolith.domain.memories import Memory
+from memolith.policies.rendering.lines import fitted, said
+from memolith.text.expressions import expression
+from memolith.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from memolith.domain.recall import Recalled
+    from memolith.policies.rendering.model import Material
+
+OPENING = "<memory>\n"
+CLOSING = "\n</memory>"
+
+_DATE = expression(r"[\[(]?(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})\b")
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedRendering:
+    """One `<memory>` element, a line each: its kind in capitals, then the text.
+
+    Attributes:
+        dated: The kinds that begin with their date, where they don't already.
+    """
+
+    dated: frozenset[str] = frozenset({"episodic"})
+
+    def render(
+        self, material: Material, budget: int, count: Callable[[Sequence[str]], list[int]]
+    ) -> tuple[str, tuple[Recalled, ...]]:
+        """Return the text and the results it shows; see `Rendering`."""
+        lines = [self._line(result) for result in material.results]
+        text, places = fitted(OPENING, lines, CLOSING, budget, count)
+        return text, tuple(material.results[place] for place in places)
+
+    def _line(self, result: Recalled) -> str:
+        return f"[{result.kind.upper()}] {self._date(result)}{said(result)}"
+
+    def _date(self, result: Recalled) -> str:
+        record = result.record
+        if result.kind not in self.dated or _DATE.match(result.text.lstrip()):
+            return ""
+        at = (record.happened_at or record.created_at) if isinstance(record, Memory) else record.at
+        return f"{at:%Y-%m-%d}: " if at else ""

@@ -1,0 +1,72 @@
+"""Memories as text for a prompt (profile `tiers`)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from memolith.policies.rendering.defusing import defuse, told_lines
+from memolith.policies.rendering.lines import claim_of, fitted, said
+from memolith.text.expressions import expression
+from memolith.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from memolith.domain.recall import Recalled
+    from memolith.policies.rendering.model import Material
+
+BASE_MEMORY = "[Long-term memory]"
+MEMORIES = "[Relevant memories]"
+STATE = "Current physical state"
+
+_HEADING = expression(r"^(\s*)\[", re.MULTILINE)
+_BRACKETS = str.maketrans("[]", "()")
+
+
+@dataclass(frozen=True, slots=True)
+class LayeredRendering:
+    """The base memory, the relevant memories, and how things stand now; what is empty is left out.
+
+    Where the budget does not hold all, memories are left out first, then the base memory as a
+    whole, then the state.
+
+    Attributes:
+        state: What stands before the state.
+    """
+
+    state: str = STATE
+
+    def render(
+        self, material: Material, budget: int, count: Callable[[Sequence[str]], list[int]]
+    ) -> tuple[str, tuple[Recalled, ...]]:
+        """Return the text and the results it shows; see `Rendering`."""
+        base, state = self._frame(material, budget, count)
+        results = sorted(material.results, key=lambda result: bool(claim_of(result)))
+        lines = [f"- {said(result)}" for result in results]
+        before = f"{base}\n\n" if base else ""
+        after = f"\n\n{state}" if state else ""
+        text, places = fitted(f"{before}{MEMORIES}\n", lines, after, budget, count)
+        if not places:
+            return "\n\n".join(filter(None, (base, state))), ()
+        return text, tuple(results[place] for place in places)
+
+    def _frame(
+        self, material: Material, budget: int, count: Callable[[Sequence[str]], list[int]]
+    ) -> tuple[str, str]:
+        """Return base memory and state, each empty where the budget does not hold it."""
+        base, state = _document(material.base_memory), self._state(material.state)
+        for choice in ((base, state), ("", state), (base, "")):
+            if count(["\n\n".join(filter(None, choice))])[0] <= budget:
+                return choice
+        return "", ""
+
+    def _state(self, state: str) -> str:
+        inside = " ".join(defuse(state).split()).translate(_BRACKETS)
+        return f"[{self.state}: {inside}]" if inside else ""
+
+
+def _document(base_memory: str) -> str:
+    """Return the base memory under its heading: lines as they are, but none that is a heading."""
+    lines = [_HEADING.sub(r"\1(", line) for line in told_lines(base_memory)]
+    return "\n".join([BASE_MEMORY, *lines]) if lines else ""

@@ -1,0 +1,132 @@
+"""Whether to try again what failed, when, and when to leave a service alone for a while."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from email.utils import parsedate_to_datetime
+
+from memolith.values import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Retrying:
+    """How often, and after what pauses, a call is tried again.
+
+    Attributes:
+        most: How often at most, after the first time.
+        first_pause_s: What the first pause takes at most; each one after it, twice as much.
+        longest_pause_s: What none takes more than, unless the service asks for it.
+        longest_wait_s: The longest that is waited because the service asks for it: a guess, as
+            long as somebody who waits for a reply may bear. Where it asks for more, the call fails.
+        total_s: After how long nothing is tried anew.
+    """
+
+    most: int = 2
+    first_pause_s: float = 0.5
+    longest_pause_s: float = 8.0
+    longest_wait_s: float = 20.0
+    total_s: float = 180.0
+
+    def pause_s(
+        self, tries: int, elapsed_s: float, asked_s: float | None, chance: float
+    ) -> float | None:
+        """Return how long to wait before the next try; None: there is none.
+
+        Full jitter: anything from nothing to the bound, so that many who failed at once do not
+        come back at once (M. Brooker, "Exponential Backoff And Jitter", 2015).
+
+        Args:
+            tries: How often it was tried so far.
+            elapsed_s: Since the first try began.
+            asked_s: What the service asked to be waited.
+            chance: From 0 to 1, evenly.
+        """
+        if tries > self.most:
+            return None
+        doublings = min(tries - 1, 30)  # so many make any pause the longest
+        bound_s = min(self.longest_pause_s, self.first_pause_s * 2**doublings)
+        pause_s = chance * bound_s
+        if asked_s is not None:
+            if asked_s > self.longest_wait_s:
+                return None
+            pause_s += asked_s
+        return pause_s if elapsed_s + pause_s < self.total_s else None
+
+
+@dataclass(frozen=True, slots=True)
+class Breaking:
+    """When a service that fails is left alone.
+
+    Attributes:
+        failures: After how many in a row; a guess: more than one call has with its retries.
+        pause_s: For how long; then one call goes through, and says how it goes on.
+    """
+
+    failures: int = 5
+    pause_s: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Circuit:
+    """How a service has done lately.
+
+    Attributes:
+        failures: How often it failed in a row.
+        open_until_s: Until when it is left alone (an open circuit carries nothing); None: it is
+            not.
+    """
+
+    failures: int = 0
+    open_until_s: float | None = None
+
+    def wait_s(self, now_s: float) -> float:
+        """Return how long to leave the service alone; 0: ask it."""
+        return max(0.0, (self.open_until_s or now_s) - now_s)
+
+    def asking(self, breaking: Breaking, now_s: float) -> Circuit:
+        """Return the circuit while a call is under way: where it is a trial, no other goes through.
+
+        A trial of which nothing is heard ends with the next pause.
+        """
+        if self.open_until_s is None:
+            return self
+        return replace(self, open_until_s=now_s + breaking.pause_s)
+
+    def failed(self, breaking: Breaking, now_s: float) -> Circuit:
+        """Return the circuit after a failure."""
+        failures = self.failures + 1
+        is_over = failures >= breaking.failures
+        return Circuit(failures, now_s + breaking.pause_s if is_over else None)
+
+    def unasked(self, now_s: float) -> Circuit:
+        """Return the circuit after a call that did not reach the service: a trial is free again."""
+        return self if self.open_until_s is None else replace(self, open_until_s=now_s)
+
+    def answered(self) -> Circuit:
+        """Return the circuit after the service did anything but fail."""
+        return Circuit()
+
+
+def asked_wait_s(retry_after: str, date: str = "") -> float | None:
+    """Return how many seconds a service asks to wait by its header `Retry-After`.
+
+    Args:
+        retry_after: Seconds or a date (RFC 9110, section 10.2.3).
+        date: The service's own idea of now: its header `Date`.
+
+    Returns:
+        None where the header says nothing that can be read; never less than 0.
+    """
+    try:
+        seconds = float(retry_after)
+    except ValueError:
+        seconds = _between_s(date, retry_after)
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def _between_s(earlier: str, later: str) -> float:
+    try:
+        return (parsedate_to_datetime(later) - parsedate_to_datetime(earlier)).total_seconds()
+    except (ValueError, TypeError):
+        return math.nan

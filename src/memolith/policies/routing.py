@@ -1,0 +1,47 @@
+"""Routing: which kind of the profile `chunks` a text is, where the caller does not say."""
+
+from __future__ import annotations
+
+from memolith.domain.memories import Origin
+from memolith.policies.salience import importance, salience, signals
+from memolith.text.signs import is_about_now, is_statement, tells_preference
+from memolith.values import dataclass
+
+WORKING = "working"
+SEMANTIC = "semantic"
+EPISODIC = "episodic"
+PROCEDURAL = "procedural"
+KINDS = (PROCEDURAL, SEMANTIC, EPISODIC, WORKING)
+"""In the order in which they are rendered."""
+
+
+def route(text: str, *, origin: Origin) -> str:
+    """Return the kind of a text: the first rule that holds.
+
+    A preference is procedural; what is about now or this session is working; a statement of a
+    subject, a predicate and an object is semantic; else episodic. Nobody but the user has
+    preferences here: of any other origin "I always …" is semantic.
+    """
+    if tells_preference(text):
+        return allowed(PROCEDURAL, origin)
+    if is_about_now(text):
+        return WORKING
+    return SEMANTIC if is_statement(text) else EPISODIC
+
+
+def allowed(kind: str, origin: Origin) -> str:
+    """Return the kind that a text of that origin may have: semantic instead of procedural."""
+    return SEMANTIC if kind == PROCEDURAL and origin is not Origin.USER else kind
+
+
+@dataclass(frozen=True, slots=True)
+class RoutedJudging:
+    """`chunks`: the kind by routing; the importance of what is told by itself, as if all new."""
+
+    def kind(self, text: str, origin: Origin) -> str:
+        """Return the kind that `route` makes of a text."""
+        return route(text, origin=origin)
+
+    def judged(self, text: str, origin: Origin) -> tuple[str, float]:
+        """Return that, and 0.6 and 0.4 of the salience: of technical terms their shape counts."""
+        return self.kind(text, origin), importance(1.0, salience(signals(text, tokens=0)))

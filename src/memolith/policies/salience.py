@@ -1,0 +1,91 @@
+"""Salience: what in a text makes it worth keeping, and what that makes of its importance.
+
+The weights and the threshold are the `chunks` profile's own.
+"""
+
+from __future__ import annotations
+
+from memolith.policies.keeping import Weighed
+from memolith.text.entities import names_something
+from memolith.text.quantities import holds_number_or_date
+from memolith.text.signs import tells_preference
+from memolith.text.technical import holds_technical_term
+from memolith.values import dataclass
+
+KEPT_FROM = 0.3
+"""A chunk of less importance is not stored."""
+
+_NOVELTY_SHARE = 0.6
+_SALIENCE_SHARE = 0.4
+_NAMED_ENTITY = 0.3
+_NUMBER_OR_DATE = 0.2
+_PREFERENCE = 0.4
+_TECHNICAL_TERM = 0.1
+# Sums of such decimals are exact to this many digits, so that what should be 0.3 is kept.
+_DIGITS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """What a text holds.
+
+    Attributes:
+        named_entity: The name of a person, organisation, place or product.
+        number_or_date: A number, in figures or words, or a date.
+        preference: That somebody prefers something, or always does it.
+        technical_term: A word of a trade, or an identifier.
+    """
+
+    named_entity: bool = False
+    number_or_date: bool = False
+    preference: bool = False
+    technical_term: bool = False
+
+
+def signals(text: str, *, tokens: int) -> Signals:
+    """Return what a text holds: guesses by words and shapes, English and German.
+
+    Args:
+        text: A chunk.
+        tokens: Its number of word pieces of the local embedder's tokenizer.
+    """
+    return Signals(
+        named_entity=names_something(text),
+        number_or_date=holds_number_or_date(text),
+        preference=tells_preference(text),
+        technical_term=holds_technical_term(text, tokens=tokens),
+    )
+
+
+def salience(held: Signals) -> float:
+    """Return 0..1: named entity 0.3, number or date 0.2, preference 0.4, technical term 0.1."""
+    total = (
+        _NAMED_ENTITY * held.named_entity
+        + _NUMBER_OR_DATE * held.number_or_date
+        + _PREFERENCE * held.preference
+        + _TECHNICAL_TERM * held.technical_term
+    )
+    return min(max(round(total, _DIGITS), 0.0), 1.0)
+
+
+def importance(novelty: float, salience: float) -> float:
+    """Return 0.6·novelty + 0.4·salience, for each of them 0..1."""
+    return round(_NOVELTY_SHARE * novelty + _SALIENCE_SHARE * salience, _DIGITS)
+
+
+@dataclass(frozen=True, slots=True)
+class SalienceKeeping:
+    """`chunks`: what is new, or says something that matters.
+
+    Attributes:
+        kept_from: The least importance that is kept.
+    """
+
+    kept_from: float = KEPT_FROM
+
+    def weigh(self, text: str, *, novelty: float, pieces: int) -> Weighed:
+        """Return what a chunk is worth."""
+        new = min(max(float(novelty), 0.0), 1.0)
+        salient = salience(signals(text, tokens=pieces))
+        total = importance(new, salient)
+        return Weighed(new, salient, total, kept=total >= self.kept_from)

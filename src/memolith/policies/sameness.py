@@ -1,0 +1,97 @@
+"""What counts as the same memory where a profile says so in one sentence.
+
+`tiers`: what is nearer than a distance is retired. `timeline`: the key alone says. `chunks`: the
+same text to the letter.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memolith.domain.memories import State
+from memolith.policies.merging import Insert, Neighbour, Replace, Restate
+from memolith.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memolith.domain.memories import Memory
+    from memolith.policies.merging import Candidate, Decision, Verdict
+
+DUPLICATE_DISTANCE = 0.15
+"""`tiers`, section 9, for its own embedder."""
+
+
+class _NobodyAsked:
+    """Settles what never comes up: these policies ask no arbitrator."""
+
+    __slots__ = ()
+
+    def settle(self, candidate: Candidate, asked: Memory, verdict: Verdict) -> Decision:
+        """Return `Insert`: nobody is ever asked."""
+        del candidate, asked, verdict
+        return Insert()
+
+
+@dataclass(frozen=True, slots=True)
+class NearestReplaced(_NobodyAsked):
+    """`tiers`: the new memory is always stored, and the nearest retired where it is near enough.
+
+    Attributes:
+        distance: Cosine distance, 0..2, under which the nearest is superseded.
+    """
+
+    distance: float = DUPLICATE_DISTANCE
+    by_similarity: bool = True
+    revives: bool = False
+
+    def decide(
+        self, candidate: Candidate, same: Sequence[Memory], nearest: Neighbour | None
+    ) -> Decision:
+        """Return `Replace` for the nearest where it is nearer than the distance, else `Insert`."""
+        del candidate, same
+        if nearest is None or 1.0 - nearest.similarity >= self.distance:
+            return Insert()
+        return Replace(nearest.memory.id)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedOnly(_NobodyAsked):
+    """`timeline`: only a taken key names a known memory, and that is seen to before this.
+
+    The same words under another key, or under none, are another memory: agents name what they
+    store, and two names are two things to them.
+    """
+
+    by_similarity: bool = False
+    revives: bool = False
+
+    def decide(
+        self, candidate: Candidate, same: Sequence[Memory], nearest: Neighbour | None
+    ) -> Decision:
+        """Return `Insert`."""
+        del candidate, same, nearest
+        return Insert()
+
+
+@dataclass(frozen=True, slots=True)
+class IdenticalOnce(_NobodyAsked):
+    """`chunks`: the same text to the letter is not stored twice; novelty does the rest."""
+
+    by_similarity: bool = False
+    revives: bool = False
+
+    def decide(
+        self, candidate: Candidate, same: Sequence[Memory], nearest: Neighbour | None
+    ) -> Decision:
+        """Return `Restate` for the oldest active memory of that text, else `Insert`."""
+        del nearest
+        known = next(
+            (
+                memory
+                for memory in same
+                if memory.content == candidate.content and memory.state is State.ACTIVE
+            ),
+            None,
+        )
+        return Insert() if known is None else Restate(known.id)

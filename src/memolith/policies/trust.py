@@ -1,0 +1,110 @@
+"""How far what is stored is believed: by who said it, and whether it tries to instruct a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memolith.domain.items import Trait
+from memolith.domain.memories import Memory, Origin
+from memolith.domain.messages import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+OWN_KINDS = frozenset({"identity", "preference", "correction", "personal", "procedural"})
+"""What only a person can say of themselves; what an assistant or an import says is a claim."""
+
+_USERS_ALONE = frozenset({"procedural"})
+"""What steers an assistant in every answer: nobody else may claim it."""
+
+_OUTSIDE = frozenset({Origin.TOOL, Origin.DOCUMENT})
+
+
+_RANKS = {
+    Origin.USER: 0,
+    Origin.SUMMARY: 1,
+    Origin.ASSISTANT: 2,
+    Origin.IMPORT: 2,
+    Origin.DOCUMENT: 3,
+    Origin.TOOL: 3,
+}
+"""Who is believed before whom. A summary is made of what is kept, by its least trusted source."""
+
+
+_BY_ROLE: Mapping[Role | None, Origin] = {
+    Role.USER: Origin.USER,
+    Role.ASSISTANT: Origin.ASSISTANT,
+    Role.TOOL: Origin.TOOL,
+}
+
+
+def is_outranked(origin: Origin, *, by: Origin) -> bool:
+    """Tell whether one origin is believed less than another."""
+    return _RANKS[origin] > _RANKS[by]
+
+
+def least_trusted(*origins: Origin) -> Origin:
+    """Return the origin that is believed least, the first of equals."""
+    return max(origins, key=_RANKS.__getitem__)
+
+
+def origin_of(role: Role | None) -> Origin:
+    """Return the origin of what somebody of that role says in a conversation.
+
+    Another person's words are as trusted as a document's: they tell of themselves, not of the
+    user.
+    """
+    return _BY_ROLE.get(role, Origin.DOCUMENT)
+
+
+def origins_in(roles: Iterable[Role | None]) -> list[Origin]:
+    """Return the origin of what is said in an exchange, in order, by who says it.
+
+    An assistant who has heard tools or other people there may only repeat them, in whatever words:
+    it counts as the least trusted of them from then on.
+    """
+    said, assistant = [], Origin.ASSISTANT
+    for role in roles:
+        origin = origin_of(role)
+        if origin in _OUTSIDE and role is not Role.SYSTEM:
+            assistant = least_trusted(assistant, origin)
+        said.append(assistant if role is Role.ASSISTANT else origin)
+    return said
+
+
+def may_hold(origin: Origin, kind: str) -> bool:
+    """Tell whether a memory of that origin may be of that kind."""
+    if kind in _USERS_ALONE:
+        return origin is Origin.USER
+    return kind not in OWN_KINDS or origin not in _OUTSIDE
+
+
+def kind_for(origin: Origin, kind: str, outside_kinds: Mapping[Origin, str]) -> str:
+    """Return the kind that a text was judged to be, or what it is if it can't be believed.
+
+    Args:
+        origin: Who said it.
+        kind: As judged by the text alone.
+        outside_kinds: What is taken for what, by origin, where it speaks of the user.
+    """
+    return kind if may_hold(origin, kind) else outside_kinds.get(origin, kind)
+
+
+def is_claim(memory: Memory) -> bool:
+    """Tell whether a memory says of the user what the user did not say."""
+    return memory.kind in OWN_KINDS and memory.origin is not Origin.USER
+
+
+def is_withheld(traits: int, *, by_user: bool) -> bool:
+    """Tell whether an item waits for a review: suspicious, not of the user, not reviewed."""
+    return not by_user and traits & (Trait.SUSPICIOUS | Trait.REVIEWED) == Trait.SUSPICIOUS
+
+
+def withheld(traits: NDArray[np.int32], by_user: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+    """Return which items wait for a review; None: not one."""
+    marked = (traits & int(Trait.SUSPICIOUS | Trait.REVIEWED)) == int(Trait.SUSPICIOUS)
+    waiting: NDArray[np.bool_] = marked & ~by_user
+    return waiting if waiting.any() else None

@@ -1,0 +1,195 @@
+"""Work that waits in the store: who may do it now, what it is, and what became of it.
+
+What waits is said by the records themselves: a message knows whether it was learned from, or
+summarised. A claim only keeps two processes from doing the same at once; what counts is that a
+transaction that writes a result still holds it (`WorkChanges.holds`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from memolith.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from memolith.domain.memories import Memory
+    from memolith.domain.messages import Message
+    from memolith.domain.work import Backlog, Mark, Progress, Work
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The right to do one kind of work for an owner, for a while.
+
+    Attributes:
+        owner_id: For whom.
+        work: What.
+        token: Tells this claim from all others.
+        attempts: How often the work failed in a row before.
+    """
+
+    owner_id: str
+    work: Work
+    token: bytes
+    attempts: int = 0
+
+
+class Claims(Protocol):
+    """The claims of a store. Thread-safe, and the same to all processes that have it open.
+
+    Of a kind of work an owner has one claim at most that counts. Who takes over one that ran out
+    has it from then on, and the former holder has lost it; until then the former holder may still
+    keep it and write under it. Time is what the callers say it is. An owner's counter does not
+    move, and erasing an owner removes the claims. Whatever changes something waits for whoever
+    writes to the owner: it can't be done within a transaction of one's own.
+    """
+
+    def owners(self, work: Work, *, now: datetime) -> list[str]:
+        """Return the owners for whom that work may be taken, sorted: a lock-free read.
+
+        For `LEARN` those who have messages that `Waiting.awaiting` returns; for other work
+        all. Those whose work is claimed, postponed or parked are left out.
+        """
+        ...
+
+    def take(self, owner_id: str, work: Work, *, now: datetime, lease_s: float) -> Claim | None:
+        """Take a claim; None where somebody holds it, or it is postponed or parked.
+
+        Of several who ask at once, one gets it. An owner who has nothing stored has no work. That
+        a holder was not heard of again is no failed attempt.
+
+        Args:
+            owner_id: For whom.
+            work: What.
+            now: The time.
+            lease_s: For how long it is held, if it is not kept.
+        """
+        ...
+
+    def keep(self, claim: Claim, *, now: datetime, lease_s: float) -> bool:
+        """Hold a claim for longer; False where it was lost."""
+        ...
+
+    def release(self, claim: Claim) -> None:
+        """Give a claim back, its count of attempts cleared. Where it was lost, nothing changes."""
+        ...
+
+    def fail(self, claim: Claim, *, retry_at: datetime | None) -> None:
+        """Give a claim back as failed: its attempts grow by one, and it waits until then.
+
+        None parks it: it waits until `unpark`. Where it was lost, nothing changes.
+        """
+        ...
+
+    def unpark(self, owner_id: str) -> None:
+        """Let everything of an owner that is parked or postponed be tried again at once.
+
+        Claims as well as messages (`WorkChanges.postpone`); their counts begin anew. What somebody
+        holds, and forgotten messages, stay as they are.
+        """
+        ...
+
+
+class Waiting(Protocol):
+    """The part of a `Snapshot` that tells what is still to be done."""
+
+    def awaiting(self, limit: int, *, now: datetime) -> list[Message]:
+        """Return valid messages that a model is still to learn from, in the order stored.
+
+        The first of them, at most so many. Parked ones are left out, and postponed ones until
+        their time. One that was forgotten waits again where it is valid again; one that was
+        changed waits as before.
+        """
+        ...
+
+    def attempts(self, ids: Sequence[str]) -> int:
+        """Return how often learning from any of these valid messages has failed, at most.
+
+        0 without any.
+        """
+        ...
+
+    def unsummarised(
+        self, limit: int | None = None, *, session_id: str | None = None
+    ) -> list[Message]:
+        """Return the valid messages that were not summarised, in the order stored.
+
+        The first of them, at most so many; of all sessions, or of one.
+        """
+        ...
+
+    def unsummarised_count(self) -> int:
+        """Return how many those are."""
+        ...
+
+    def unsummarised_by_session(self) -> dict[str, int]:
+        """Return how many those are in each session; sessions without any are left out."""
+        ...
+
+    def unmarked(self, mark: Mark, kinds: frozenset[str]) -> list[Memory]:
+        """Return the active memories of these kinds without that mark.
+
+        Oldest first (by creation, then id). A memory's later versions have its marks.
+        """
+        ...
+
+    def progress(self, session_id: str) -> Progress:
+        """Return how far a session's history was made shorter; of none, nothing was."""
+        ...
+
+    def backlog(self) -> Backlog:
+        """Return how much waits."""
+        ...
+
+
+class WorkChanges(Protocol):
+    """The part of a `Transaction` that says what was done.
+
+    None of these makes a version or an event. Messages and memories that are not there are left
+    out, and forgotten messages.
+    """
+
+    def holds(self, claim: Claim) -> bool:
+        """Tell whether a claim still counts, and let nobody take it before the commit.
+
+        It counts until somebody else has taken it, or it was given back; not only until its
+        lease has run out.
+        """
+        ...
+
+    def await_learning(self, ids: Sequence[str]) -> None:
+        """Let messages wait to be learned from, those too that were learned from before.
+
+        Those that wait already stay as they are, postponed or parked.
+        """
+        ...
+
+    def learned(self, ids: Sequence[str], at: datetime) -> None:
+        """Mark messages as learned from: they wait no longer, and their count is cleared."""
+        ...
+
+    def postpone(self, ids: Sequence[str], *, retry_at: datetime | None) -> None:
+        """Count a failed attempt at messages, and let them wait until then; None parks them.
+
+        Those that do not wait are left out.
+        """
+        ...
+
+    def summarised(self, ids: Sequence[str], at: datetime | None) -> None:
+        """Mark messages as summarised, whatever they will say in later versions; None undoes it."""
+        ...
+
+    def mark(self, ids: Sequence[str], mark: Mark) -> None:
+        """Add a mark to memories."""
+        ...
+
+    def unmark(self, ids: Sequence[str], mark: Mark) -> None:
+        """Take a mark from memories."""
+        ...
+
+    def set_progress(self, session_id: str, progress: Progress) -> None:
+        """Keep how far a session's history was made shorter, logged here or not."""
+        ...

@@ -1,0 +1,102 @@
+"""`companion`: typed memories learned by cues with no model, Ebbinghaus forgetting."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from memolith.domain.memories import Origin
+from memolith.policies.exchanges import ExchangesLearned
+from memolith.policies.forgetting import Ebbinghaus, Fading
+from memolith.policies.importance import companion_kind
+from memolith.policies.joining import Joining
+from memolith.policies.judging import CueJudging
+from memolith.policies.ranking.companion import RelevanceRanking
+from memolith.policies.rendering.companion import PriorityRendering
+from memolith.profiles.model import Profile
+from memolith.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FADINGS = {
+    "correction": Fading(0.50, 0.35),
+    "fact": Fading(0.70, 0.30),
+    "preference": Fading(0.80, 0.25),
+    "context": Fading(1.00, 0.10),
+    "tool_result": Fading(1.00, 0.10),
+}
+"""How each kind fades; by priority."""
+
+KINDS = tuple(FADINGS)
+
+_OWN_KINDS = {
+    "correction": "correction",
+    "identity": "fact",
+    "preference": "preference",
+    "fact": "fact",
+    "project": "fact",
+    "event": "fact",
+    "context": "context",
+    "tool_result": "tool_result",
+    "summary": "context",
+}
+
+OUTSIDE_KINDS = MappingProxyType({Origin.TOOL: "tool_result", Origin.DOCUMENT: "context"})
+"""A text from outside that speaks of the user says nothing sure of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompanionNumbers:
+    """The numbers of the profile; the defaults are its own.
+
+    Attributes:
+        rag_threshold: The similarity under which nothing is recalled.
+        merge_threshold: The similarity over which memories are merged.
+        min_importance: The strength under which a cleanup lets memories fade.
+        decay_factor: What is left of a strength after a day without use.
+        rag_limit: How many memories are recalled, or stand in a prompt, where it is not said.
+        context_chars: The longest prompt text, in characters.
+        similarity_weight: What likeness weighs in recall.
+        importance_weight: What strength weighs.
+        freshness_weight: What freshness weighs.
+        fadings: How each kind fades.
+    """
+
+    rag_threshold: float = 0.5
+    merge_threshold: float = 0.85
+    min_importance: float = 0.1
+    decay_factor: float = 0.95
+    rag_limit: int = 5
+    context_chars: int = 2_000
+    similarity_weight: float = 0.5
+    importance_weight: float = 0.2
+    freshness_weight: float = 0.3
+    fadings: Mapping[str, Fading] = field(default_factory=lambda: MappingProxyType(FADINGS))
+
+
+def companion(numbers: CompanionNumbers = CompanionNumbers()) -> Profile:
+    """Return the profile with these numbers."""
+    judging = CueJudging(companion_kind)
+    return Profile(
+        name="companion",
+        told="a personal assistant that must not call a model to learn",
+        kinds=KINDS,
+        standard_kinds=MappingProxyType({kind: kind for kind in KINDS}),
+        own_kinds=MappingProxyType(_OWN_KINDS),
+        judging=judging,
+        learning=ExchangesLearned(judging),
+        merging=Joining(KINDS, numbers.merge_threshold),
+        ranking=RelevanceRanking(
+            floor=numbers.rag_threshold,
+            similarity=numbers.similarity_weight,
+            strength=numbers.importance_weight,
+            freshness=numbers.freshness_weight,
+        ),
+        forgetting=Ebbinghaus(numbers.decay_factor, numbers.fadings),
+        rendering=PriorityRendering(KINDS, numbers.context_chars),
+        outside_kinds=OUTSIDE_KINDS,
+        cleanup_below=numbers.min_importance,
+        limit=numbers.rag_limit,
+    )

@@ -1,0 +1,108 @@
+"""`facts`: short facts with a time to live, two thresholds against duplicates, hybrid search."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from datetime import timedelta
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from memolith.policies.arbitration import TwoThresholds
+from memolith.policies.dialects import FACTS
+from memolith.policies.forgetting import HalfLives
+from memolith.policies.judging import FixedJudging
+from memolith.policies.learning import NothingLearned
+from memolith.policies.ranking.bm25 import HALF_AT
+from memolith.policies.ranking.facts import HybridRanking
+from memolith.policies.rendering.facts import HEADINGS, FlowingRendering
+from memolith.profiles.model import Profile
+from memolith.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+KINDS = tuple(HEADINGS)
+
+LASTING = {
+    "preference": timedelta(days=90),
+    "project": timedelta(days=60),
+    "contextual": timedelta(days=30),
+}
+"""How long memories of a kind last; identity lasts for good."""
+
+_STANDARD_KINDS = {
+    "identity": "identity",
+    "preference": "preference",
+    "project": "project",
+    "contextual": "context",
+}
+
+_OWN_KINDS = {
+    "correction": "preference",
+    "identity": "identity",
+    "preference": "preference",
+    "fact": "contextual",
+    "project": "project",
+    "event": "contextual",
+    "context": "contextual",
+    "tool_result": "contextual",
+    "summary": "contextual",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactsNumbers:
+    """The numbers of the profile; the defaults are its own.
+
+    Attributes:
+        auto_merge_threshold: The similarity from which a memory is updated.
+        arbitration_threshold: The similarity from which the arbitrator is asked.
+        max_per_user: The most active memories of an owner.
+        max_content_length: The longest memory, in bytes.
+        decay_interval_h: How often stored strengths are computed anew, in hours.
+        vector_weight: What the cosine weighs in recall.
+        text_weight: What the keywords weigh.
+        decay_weight: What the strength weighs.
+        text_half_at: The BM25 score that counts as one half.
+        lasting: How long memories of a kind last; others last for good.
+    """
+
+    auto_merge_threshold: float = 0.95
+    arbitration_threshold: float = 0.85
+    max_per_user: int = 1_000
+    max_content_length: int = 500
+    decay_interval_h: float = 1.0
+    vector_weight: float = 0.6
+    text_weight: float = 0.2
+    decay_weight: float = 0.2
+    text_half_at: float = HALF_AT
+    lasting: Mapping[str, timedelta] = field(default_factory=lambda: MappingProxyType(LASTING))
+
+
+def facts(numbers: FactsNumbers = FactsNumbers()) -> Profile:
+    """Return the profile with these numbers."""
+    return Profile(
+        name="facts",
+        told="a service with many users and a model at hand",
+        kinds=KINDS,
+        standard_kinds=MappingProxyType(_STANDARD_KINDS),
+        own_kinds=MappingProxyType(_OWN_KINDS),
+        judging=FixedJudging("contextual"),
+        learning=NothingLearned(),
+        extraction=FACTS,
+        merging=TwoThresholds(
+            numbers.auto_merge_threshold,
+            numbers.arbitration_threshold,
+            numbers.max_content_length,
+        ),
+        ranking=HybridRanking(
+            numbers.vector_weight, numbers.text_weight, numbers.decay_weight, numbers.text_half_at
+        ),
+        forgetting=HalfLives(numbers.lasting),
+        rendering=FlowingRendering(),
+        max_memory_bytes=numbers.max_content_length,
+        redacts_lines=True,
+        lasting=numbers.lasting,
+        capacity=numbers.max_per_user,
+        decay_every_hours=numbers.decay_interval_h,
+    )

@@ -1,0 +1,429 @@
+"""Changing what is remembered: update, supersede, forget, restore."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from memolith.domain.memories import Action, Event, Memory, Source, State
+from memolith.errors import Conflict, InvalidInput, NotFound
+from memolith.policies import arguments, ids
+from memolith.services import condensed
+from memolith.services.conflicts import (
+    active,
+    check_key_free,
+    check_no_cycle,
+    check_not_said,
+    hand_over,
+    stored,
+    twin_of,
+)
+from memolith.services.drafts import checked_kind, end_of, screened_content, told, trusted_kind
+from memolith.services.indexing import in_window, memory_text, message_text
+from memolith.services.remains import (
+    is_summary,
+    messages_of,
+    remaining,
+    stands_without,
+    went_with,
+    withheld,
+)
+from memolith.services.screening import screened_name, screened_tags
+from memolith.services.vitality import aged
+from memolith.services.writing import Writing
+from memolith.text.normal import content_key
+from memolith.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from memolith.domain.messages import Message
+    from memolith.ports.store import IndexEntry, Snapshot, Transaction
+    from memolith.services.access import Access
+    from memolith.services.indexing import Indexer, Text
+    from memolith.services.writing import Underway
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What a forgetting has touched.
+
+    Attributes:
+        memories: Ids of the memories that are forgotten now.
+        messages: Ids of the messages that are gone now, or lost a sentence.
+    """
+
+    memories: tuple[str, ...]
+    messages: tuple[str, ...]
+
+
+class Changing:
+    """Changes memories, under their owner's lock."""
+
+    def __init__(self, access: Access, indexer: Indexer) -> None:
+        """Use these."""
+        self._access = access
+        self._indexer = indexer
+        self._writing = Writing(access.store, indexer)
+
+    def update(
+        self,
+        owner_id: str,
+        id: str,
+        content: str | None = None,
+        *,
+        kind: str | None = None,
+        importance: float | None = None,
+        key: str | None = None,
+        tags: Iterable[str] | None = None,
+        expires_in: str = "",
+        expires_at: datetime | None = None,
+        happened_at: datetime | None = None,
+    ) -> Memory:
+        """Change an active memory; another content is a new version. Returns it as it is now.
+
+        Raises:
+            Disabled: Memory is switched off.
+            InvalidInput: An argument can't be taken, or nothing is to change.
+            NotFound: The owner has no active memory with that id.
+            Conflict: Another memory says that already, or has that key.
+        """
+        self._access.check_enabled()
+        id_ = ids.parse(id)
+        now = self._access.clock.now()
+        profile = self._access.profile(owner_id)
+        end = end_of(expires_in, expires_at, now)
+        text, redactions = (None, 0) if content is None else screened_content(content, profile)
+        changes: dict[str, object] = {
+            "content": text,
+            "kind": None if kind is None else checked_kind(kind, profile),
+            "importance": None if importance is None else arguments.share(importance, "importance"),
+            "key": None if key is None else screened_name(key, "key"),
+            "tags": None if tags is None else screened_tags(tags),
+            "expires_at": end,
+            "happened_at": None
+            if happened_at is None
+            else arguments.instant(happened_at, "happened_at"),
+        }
+        wanted = {name: value for name, value in changes.items() if value is not None}
+        if not wanted:
+            raise InvalidInput("update", "nothing to change was given")
+        return self._write_update(owner_id, id_, wanted, now, told(redactions))
+
+    def _write_update(
+        self,
+        owner_id: str,
+        id_: str,
+        wanted: dict[str, object],
+        now: datetime,
+        details: dict[str, str],
+    ) -> Memory:
+        profile = self._access.profile(owner_id)
+
+        def change(underway: Underway) -> Memory:
+            tx = underway.tx
+            old = active(tx, id_)
+            memory: Memory = replace(old, **wanted, updated_at=now)  # type: ignore[arg-type] # each was checked by its name
+            if memory.kind != old.kind:
+                trusted_kind(memory.kind, memory.origin)
+                memory = replace(memory, kept_kind=None)  # of a kind that it is no more
+            (memory,) = aged(profile, [memory], now)
+            check_key_free(tx, memory)
+            if memory.content != old.content:
+                entry = underway.entry(self._text(memory))
+                check_not_said(tx, memory, entry.content_key)
+                memory = replace(memory, version=old.version + 1, summary=None)
+                tx.revise(memory, entry)
+            elif self._text(memory) != self._text(old):
+                memory = replace(memory, version=old.version + 1)
+                tx.revise(memory, underway.entry(self._text(memory)))
+            else:
+                tx.amend(memory)
+            said = {"fields": ",".join(sorted(wanted)), **details}
+            tx.record([Event(id_, Action.UPDATED, now, "user", memory.version, said)])
+            return memory
+
+        return self._writing.write(owner_id, change)
+
+    def supersede(self, owner_id: str, old: str, new: str) -> Memory:
+        """Retire a memory in favour of another one; return the retired one.
+
+        Raises:
+            Disabled: Memory is switched off.
+            NotFound: The owner has no such memory.
+            Conflict: They are the same, the old is not active, the new is not, or a cycle
+                would come of it.
+        """
+        self._access.check_enabled()
+        old_id, new_id = ids.parse(old, "old"), ids.parse(new, "new")
+        now = self._access.clock.now()
+        with self._access.store.write(owner_id) as tx:
+            retired = stored(tx, old_id)
+            successor = stored(tx, new_id)
+            if old_id == new_id:
+                raise Conflict("a memory can't supersede itself")
+            if retired.superseded_by is not None:
+                raise Conflict(f"memory {old_id} is superseded already")
+            if retired.state is not State.ACTIVE:
+                raise Conflict(f"memory {old_id} is {retired.state}, not active")
+            check_no_cycle(tx, old_id, successor)
+            if successor.state is not State.ACTIVE:
+                raise Conflict(f"memory {new_id} is {successor.state}, not active")
+            memory = replace(retired, state=State.SUPERSEDED, superseded_by=new_id, updated_at=now)
+            tx.amend(memory)
+            details = {"superseded_by": new_id}
+            tx.record([Event(old_id, Action.SUPERSEDED, now, "user", memory.version, details)])
+            return memory
+
+    def forget(self, owner_id: str, id: str | None, key: str | None) -> Forgotten:
+        """Take a memory, or a message, out of every door, with what it came from or gave rise to.
+
+        Of a memory: the sentences that it came from, in the messages it was learned of. Of a
+        message: the memories that nothing else says. Of both: the summaries that stand for them
+        among others, and the notes of the base memory that tell of them. All of it can be restored.
+
+        Raises:
+            Disabled: Memory is switched off.
+            InvalidInput: Not just one of `id` and `key` is given.
+            NotFound: The owner has no such memory or message, or it is forgotten already.
+        """
+        self._access.check_enabled()
+        if (id is None) == (key is None):
+            raise InvalidInput("id", "give either an id or a key")
+        now = self._access.clock.now()
+
+        def change(underway: Underway) -> Forgotten:
+            target = _target(underway.tx, id, key)
+            if isinstance(target, Memory):
+                return self._forget_memory(underway, target, now)
+            return self._forget_message(underway, target, now)
+
+        forgotten = self._writing.write(owner_id, change)
+        self._access.store.idempotency.forget_replies(owner_id)
+        return forgotten
+
+    def restore(self, owner_id: str, id: str) -> Memory | Message:
+        """Make an inactive memory, or a forgotten message, active again; return it.
+
+        What went with it when it was forgotten comes back with it.
+
+        Raises:
+            Disabled: Memory is switched off.
+            NotFound: The owner has no such memory or message.
+            Conflict: It is active, or another memory has its key or says the same.
+        """
+        self._access.check_enabled()
+        id_ = ids.parse(id)
+        now = self._access.clock.now()
+
+        def change(underway: Underway) -> Memory | Message:
+            for memory in underway.tx.memories([id_]):
+                return self.restored(underway, memory, now)
+            for message in underway.tx.originals([id_]):
+                return self._restore_message(underway, message, now)
+            raise NotFound("memory", id_)
+
+        return self._writing.write(owner_id, change)
+
+    def _forget_memory(self, underway: Underway, memory: Memory, now: datetime) -> Forgotten:
+        tx = underway.tx
+        message_ids = messages_of(tx, memory, now)
+        gone = withheld(tx, message_ids)
+        known = {source.id for source in memory.sources}
+        extra = tuple(
+            Source(message.id, "message", message.external_id)
+            for message in tx.originals(message_ids)
+            if message.id not in known
+        )
+        forgotten = replace(
+            memory, state=State.FORGOTTEN, sources=(*memory.sources, *extra), updated_at=now
+        )
+        reached = () if memory.state is State.UNSUPPORTED else message_ids
+        summaries = self._forget_made_of(tx, memory, reached, now)
+        tx.amend(forgotten)
+        details = {"state": str(memory.state)}
+        tx.record([Event(memory.id, Action.FORGOTTEN, now, "user", memory.version, details)])
+        touched = self._refresh_messages(underway, _all_but(gone, message_ids), now)
+        return Forgotten((memory.id, *summaries), tuple(touched))
+
+    def _forget_made_of(
+        self, tx: Transaction, record: Memory | Message, others: Sequence[str], now: datetime
+    ) -> list[str]:
+        """Let go what was made of a record that is forgotten; return which memories went.
+
+        What a summary stands for stands for itself: with a summary nothing goes.
+        """
+        if isinstance(record, Memory) and is_summary(tx, record):
+            return []
+        told = condensed.told_of(tx, [record])
+        profile = self._access.profile(tx.owner_id)
+        made = condensed.made_of(tx, (record.id, *others), told, profile)
+        condensed.leave_out(tx, told, now)
+        return condensed.retire(tx, made, record.id, now)
+
+    def _forget_message(self, underway: Underway, message: Message, now: datetime) -> Forgotten:
+        tx = underway.tx
+        derived = [
+            memory
+            for memory in tx.derived([message.id]).get(message.id, [])
+            if memory.state is not State.FORGOTTEN
+            and not is_summary(tx, memory)
+            and not stands_without(tx, memory, message.id)
+        ]
+        forgotten = self._forget_made_of(tx, message, [each.id for each in derived], now)
+        tx.close_messages([message.id], now)
+        tx.record([Event(message.id, Action.FORGOTTEN, now, "user", message.version)])
+        for memory in derived:
+            tx.amend(replace(memory, state=State.FORGOTTEN, updated_at=now))
+            details = {"state": str(memory.state), "message": message.id}
+            tx.record([Event(memory.id, Action.FORGOTTEN, now, "user", memory.version, details)])
+            forgotten.append(memory.id)
+        self._reindex_after(underway, message)
+        return Forgotten(tuple(forgotten), (message.id,))
+
+    def restored(self, underway: Underway, memory: Memory, now: datetime) -> Memory:
+        """Make an inactive memory active again, within a write; return it.
+
+        Raises:
+            Conflict: It is active, or another memory has its key or says the same.
+        """
+        if memory.state is State.ACTIVE:
+            raise Conflict(f"memory {memory.id} is active")
+        stands_for_others = is_summary(underway.tx, memory)
+        if stands_for_others and not condensed.may_stand(underway.tx, memory):
+            raise Conflict(f"what {memory.id} stands for is forgotten, or has another summary")
+        ended = memory.expires_at is not None and memory.expires_at <= now
+        restored = replace(
+            memory,
+            state=State.ACTIVE,
+            superseded_by=None,
+            expires_at=None if ended else memory.expires_at,
+            version=memory.version + 1,
+            updated_at=now,
+        )
+        tx = underway.tx
+        entry = underway.entry(self._text(memory))
+        check_key_free(tx, restored)
+        check_not_said(tx, restored, entry.content_key)
+        sources = [source.id for source in memory.sources if source.of == "message"]
+        gone = withheld(tx, sources)
+        tx.revise(restored, entry)
+        details = {"state": str(memory.state)}
+        tx.record([Event(memory.id, Action.RESTORED, now, "user", restored.version, details)])
+        if stands_for_others:
+            condensed.stand_for(tx, restored, now)
+        elif memory.state is State.FORGOTTEN:
+            self._refresh_messages(underway, _all_but(gone, sources), now)
+            self._bring_back_made_of(underway, restored, sources, now)
+        return restored
+
+    def _bring_back_made_of(
+        self, underway: Underway, record: Memory | Message, others: Sequence[str], now: datetime
+    ) -> None:
+        """Bring back what went with a record that is restored, as far as it still holds."""
+        tx = underway.tx
+        told = condensed.told_of(tx, [record])
+        profile = self._access.profile(tx.owner_id)
+        for memory in condensed.went_along(tx, (record.id, *others), told, profile):
+            state = condensed.state_before(tx, memory)
+            if state is not State.ACTIVE:
+                tx.amend(replace(memory, state=state, updated_at=now))
+                tx.record([Event(memory.id, Action.RESTORED, now, "user", memory.version)])
+            elif twin_of(tx, memory, content_key(memory.content)) is None:
+                self.restored(underway, memory, now)
+        condensed.bring_back(tx, told, now)
+
+    def _restore_message(self, underway: Underway, original: Message, now: datetime) -> Message:
+        tx = underway.tx
+        derived = tx.derived([original.id]).get(original.id, [])
+        forgotten = [
+            memory
+            for memory in derived
+            if memory.state is State.FORGOTTEN and not is_summary(tx, memory)
+        ]
+        gone = [memory for memory in forgotten if went_with(tx, memory, original.id)]
+        if not gone and tx.messages(ids=[original.id]):
+            raise Conflict(f"message {original.id} is not forgotten")
+        for memory in gone:
+            twin = twin_of(tx, memory, content_key(memory.content))
+            if twin is None:
+                self.restored(underway, memory, now)
+            else:
+                hand_over(tx, memory, twin, original.id, now)
+        self._refresh_messages(underway, [original.id], now)
+        found = tx.messages(ids=[original.id])
+        if not found:
+            raise Conflict(f"all it says is forgotten: restore memory {forgotten[0].id}")
+        tx.record([Event(original.id, Action.RESTORED, now, "user", found[0].version)])
+        self._bring_back_made_of(underway, found[0], [each.id for each in gone], now)
+        return found[0]
+
+    def _refresh_messages(
+        self, underway: Underway, message_ids: Sequence[str], now: datetime
+    ) -> list[str]:
+        """Make messages say what they said but for what is forgotten; return which changed."""
+        tx = underway.tx
+        current = {message.id: message for message in tx.messages(ids=message_ids)}
+        changed = []
+        for original in tx.originals(message_ids):
+            content = remaining(tx, original)
+            there = current.get(original.id)
+            if (there.content if there else "") == content:
+                continue
+            if content:
+                self._reopen(underway, original, content, now)
+            else:
+                tx.close_messages([original.id], now)
+            action = Action.RESTORED if content == original.content else Action.FORGOTTEN
+            tx.record([Event(original.id, action, now, "user", original.version + 1)])
+            self._reindex_after(underway, original)
+            changed.append(original.id)
+        return changed
+
+    def _reopen(self, underway: Underway, original: Message, content: str, now: datetime) -> None:
+        message = replace(original, content=content, version=original.version + 1)
+        tx = underway.tx
+        entry = underway.entry(self._said(tx.owner_id, message))
+        tx.revise_message(message, in_window(entry, self._entry_before(tx, message)), now)
+
+    def _reindex_after(self, underway: Underway, message: Message) -> None:
+        """Make the window of the message after this one anew."""
+        tx = underway.tx
+        for after in tx.messages(session_id=message.session_id, after=message.sequence, limit=1):
+            entry = underway.entry(self._said(tx.owner_id, after))
+            tx.reindex(after.id, in_window(entry, self._entry_before(tx, after)))
+
+    def _entry_before(self, tx: Transaction, message: Message) -> IndexEntry | None:
+        before = tx.messages(session_id=message.session_id, after=message.sequence - 2, limit=1)
+        if not before or before[0].sequence >= message.sequence:
+            return None
+        return self._indexer.keywords_only(self._said(tx.owner_id, before[0]))
+
+    def _text(self, memory: Memory) -> Text:
+        return memory_text(
+            self._access.profile(memory.owner_id), memory.content, memory.kind, memory.key
+        )
+
+    def _said(self, owner_id: str, message: Message) -> Text:
+        return message_text(self._access.profile(owner_id), message)
+
+
+def _target(snapshot: Snapshot, id_: str | None, key: str | None) -> Memory | Message:
+    """Return what is to be forgotten."""
+    if key is not None:
+        keyed = snapshot.by_key(screened_name(key, "key"))
+        if keyed is None:
+            raise NotFound("key", key)
+        return keyed
+    wanted = ids.parse(str(id_))
+    for memory in snapshot.memories([wanted]):
+        if memory.state is not State.FORGOTTEN:
+            return memory
+    for message in snapshot.messages(ids=[wanted]):
+        return message
+    raise NotFound("memory", wanted)
+
+
+def _all_but(left_out: frozenset[str], ids: Iterable[str]) -> list[str]:
+    return [id_ for id_ in ids if id_ not in left_out]

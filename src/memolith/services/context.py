@@ -1,0 +1,124 @@
+"""Text for a prompt, of what is relevant."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from memolith.domain.memories import EPISODE
+from memolith.policies.budgeting import prompt_tokens
+from memolith.policies.rendering.model import Material
+from memolith.services.base_memory import shown
+from memolith.steps import stepped
+from memolith.text.cleaning import clean
+from memolith.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from memolith.domain.recall import Recalled
+    from memolith.services.access import Access
+    from memolith.services.indexing import Indexer
+    from memolith.services.recall import Recalling, Request
+    from memolith.services.touches import Touches
+
+_ROOMIER = 3
+"""How much more is recalled than fits, where some of it is left out. A guess."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Text for a prompt, and what stands in it.
+
+    Attributes:
+        text: The text; empty where there is nothing to say.
+        results: What it shows, best first.
+        tokens: What it costs.
+    """
+
+    text: str
+    results: tuple[Recalled, ...]
+    tokens: int
+
+
+class Contexts:
+    """Makes prompts of memories."""
+
+    def __init__(
+        self,
+        access: Access,
+        indexer: Indexer,
+        recalling: Recalling,
+        touches: Touches,
+        *,
+        enabled: bool = True,
+    ) -> None:
+        """Use these; not `enabled`: there is never anything to say."""
+        self._access = access
+        self._indexer = indexer
+        self._recalling = recalling
+        self._touches = touches
+        self._enabled = enabled
+
+    @stepped("context")
+    def build(
+        self,
+        owner_id: str,
+        request: Request,
+        *,
+        touch: bool,
+        state: str = "",
+        without: frozenset[str] = frozenset(),
+    ) -> Context:
+        """Return what is relevant as text, at most `request.token_budget` tokens of it.
+
+        `state` is how things stand now, for profiles whose form has a place for it; records whose
+        ids are in `without` are left out.
+        """
+        if not self._enabled:
+            return Context("", (), 0)
+        profile = request.profile
+        asked = _shown(request)
+        if without:  # so that what is left out takes no other's room
+            asked = replace(asked, token_budget=_ROOMIER * asked.token_budget)
+        found = self._recalling.recall(owner_id, asked, touch=False).memories
+        results = tuple(one for one in found if one.id not in without)
+        told = clean(state, field="state") if state else ""
+        base = self._base_memory(owner_id, request)
+        count = _once(self._prompt_tokens)
+        text, shown = profile.rendering.render(
+            Material(results, base, told), request.token_budget, count
+        )
+        if touch and request.scope.as_of is None:
+            self._touches.add(owner_id, [one.id for one in shown if one.kind != EPISODE])
+        return Context(text, shown, count([text])[0])
+
+    def _base_memory(self, owner_id: str, request: Request) -> str:
+        with self._access.store.read(owner_id) as snapshot:
+            found = snapshot.base_memory(as_of=request.scope.as_of)
+            return "" if found is None else shown(snapshot, found).content
+
+    def _prompt_tokens(self, texts: Sequence[str]) -> list[int]:
+        return [prompt_tokens(pieces) for pieces in self._indexer.prompt_pieces(texts)]
+
+
+def _once(count: Callable[[Sequence[str]], list[int]]) -> Callable[[Sequence[str]], list[int]]:
+    """Return a way to count texts that counts each once."""
+    known: dict[str, int] = {}
+
+    def counted(texts: Sequence[str]) -> list[int]:
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        known.update(zip(new, count(new), strict=True))
+        return [known[text] for text in texts]
+
+    return counted
+
+
+def _shown(request: Request) -> Request:
+    """Return the request for what may be put in a prompt."""
+    profile = request.profile
+    if profile.context_kinds is None:
+        return request
+    asked = request.scope.kinds
+    kinds = profile.context_kinds if asked is None else asked & profile.context_kinds
+    return replace(request, scope=replace(request.scope, kinds=kinds))

@@ -1,0 +1,214 @@
+"""Memories on their way in: checked, screened, and judged by the owner's profile."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from memolith.domain.memories import Origin
+from memolith.errors import InvalidInput
+from memolith.policies import arguments
+from memolith.policies.trust import is_outranked, kind_for, may_hold
+from memolith.services.screening import screened, screened_name, screened_tags
+from memolith.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from memolith.domain.memories import Memory, Source
+    from memolith.profiles.model import Profile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A memory to be stored, checked and cleaned.
+
+    Attributes:
+        importance: None where it was not given, but judged: `judged`.
+        expires_at: When it ends, where that was said; the profile's default comes later.
+        sources: What it was made from.
+        redactions: How many secrets were taken out of the content.
+        alters: Whether it may change or replace what is known. Not so what rests on a text that
+            tries to instruct a model: somebody else may have written it.
+    """
+
+    content: str
+    kind: str
+    judged: float
+    importance: float | None = None
+    key: str | None = None
+    tags: tuple[str, ...] = ()
+    expires_at: datetime | None = None
+    happened_at: datetime | None = None
+    session_id: str | None = None
+    origin: Origin = Origin.USER
+    sources: tuple[Source, ...] = ()
+    redactions: int = 0
+    alters: bool = True
+
+    @property
+    def weight(self) -> float:
+        """Its importance: as given, else as judged."""
+        return self.judged if self.importance is None else self.importance
+
+
+def drafted(
+    content: str,
+    profile: Profile,
+    now: datetime,
+    *,
+    kind: str | None,
+    importance: float | None,
+    key: str | None,
+    tags: Iterable[str],
+    expires_at: datetime | None,
+    happened_at: datetime | None,
+    session_id: str | None,
+    origin: str,
+    expires_in: str = "",
+) -> Draft:
+    """Return what is to be stored, checked and judged.
+
+    Raises:
+        InvalidInput: An argument can't be taken.
+    """
+    draft = Draft(
+        content=content,
+        kind="" if kind is None else trusted_kind(checked_kind(kind, profile), origin),
+        judged=0.0,
+        importance=None if importance is None else arguments.share(importance, "importance"),
+        key=None if key is None else screened_name(key, "key"),
+        tags=screened_tags(tags),
+        expires_at=end_of(expires_in, expires_at, now),
+        happened_at=None if happened_at is None else arguments.instant(happened_at, "happened_at"),
+        session_id=None if session_id is None else screened_name(session_id, "session"),
+        origin=checked_origin(origin),
+    )
+    return judged(draft, profile)
+
+
+def judged(draft: Draft, profile: Profile) -> Draft:
+    """Return a draft with its content screened, and kind and importance judged where not given.
+
+    Raises:
+        InvalidInput: The content is empty or too long, or its kind needs a key and has none.
+    """
+    content, redactions = screened_content(draft.content, profile)
+    kind, importance = _weighed(draft, content, profile)
+    if draft.key is None and kind in profile.keyed:
+        raise InvalidInput("key", f"a memory of kind {kind!r} needs one in {profile.name!r}")
+    return replace(
+        draft,
+        content=content,
+        redactions=redactions,
+        kind=kind,
+        judged=importance,
+    )
+
+
+def _weighed(draft: Draft, content: str, profile: Profile) -> tuple[str, float]:
+    """Return a draft's kind and importance: as given, else as judged by its content."""
+    if draft.kind and draft.importance is not None:
+        return draft.kind, draft.importance
+    kind, importance = profile.judging.judged(content, draft.origin)
+    return (
+        draft.kind or kind_for(draft.origin, kind, profile.outside_kinds),
+        importance if draft.importance is None else draft.importance,
+    )
+
+
+def screened_content(content: str, profile: Profile) -> tuple[str, int]:
+    """Return a memory's content as the profile keeps it, and how many secrets it lost.
+
+    Raises:
+        InvalidInput: It is empty or too long.
+    """
+    text, redactions = screened(
+        content, limit=profile.max_memory_chars, lines=profile.redacts_lines
+    )
+    size = len(text.encode())
+    if profile.max_memory_bytes is not None and size > profile.max_memory_bytes:
+        raise InvalidInput("content", f"{size} bytes; at most {profile.max_memory_bytes}")
+    return text, redactions
+
+
+def checked_kind(kind: str, profile: Profile) -> str:
+    """Return a kind of the profile.
+
+    Raises:
+        InvalidInput: The profile has no such kind.
+    """
+    if kind not in profile.kinds:
+        raise InvalidInput("kind", f"{arguments.shown(kind)} is none of {', '.join(profile.kinds)}")
+    return kind
+
+
+def trusted_kind(kind: str, origin: str) -> str:
+    """Return a kind that a memory of that origin may have.
+
+    Raises:
+        InvalidInput: It says of the user what only the user can, and comes from outside.
+    """
+    if not may_hold(checked_origin(origin), kind):
+        raise InvalidInput("kind", f"{kind!r} can't come from {origin}, only from what was said")
+    return kind
+
+
+def checked_origin(origin: str) -> Origin:
+    """Return an origin.
+
+    Raises:
+        InvalidInput: There is no such origin.
+    """
+    try:
+        return Origin(origin)
+    except ValueError:
+        problem = f"{arguments.shown(origin)} is none of {', '.join(Origin)}"
+        raise InvalidInput("origin", problem) from None
+
+
+def end_of(expires_in: str, expires_at: datetime | None, now: datetime) -> datetime | None:
+    """Return when a memory ends by itself; None: not said.
+
+    Raises:
+        InvalidInput: Both are given, or either can't be taken.
+    """
+    lasting = arguments.expires_in(expires_in)
+    if expires_at is None:
+        return None if lasting is None else now + lasting
+    if lasting is not None:
+        raise InvalidInput("expires_at", "give either expires_in or expires_at")
+    end = arguments.instant(expires_at, "expires_at")
+    if end <= now:
+        raise InvalidInput("expires_at", "has passed already")
+    return end
+
+
+def told(redactions: int) -> dict[str, str]:
+    """Return what an event says of the secrets that were taken out."""
+    return {"redactions": str(redactions)} if redactions else {}
+
+
+def restated(known: Memory, draft: Draft) -> Memory:
+    """Return a memory with what a draft that says the same adds: a source, if it is outranked."""
+    sources = together(known, draft)
+    if is_outranked(draft.origin, by=known.origin):
+        return replace(known, sources=sources)
+    is_told = is_outranked(known.origin, by=draft.origin)
+    return replace(
+        known,
+        origin=draft.origin if is_told else known.origin,
+        kind=draft.kind if is_told else known.kind,
+        key=known.key or draft.key,
+        tags=tuple(sorted({*known.tags, *draft.tags})),
+        importance=known.importance if draft.importance is None else draft.importance,
+        happened_at=known.happened_at or draft.happened_at,
+        expires_at=draft.expires_at or known.expires_at,
+        sources=sources,
+    )
+
+
+def together(known: Memory, draft: Draft) -> tuple[Source, ...]:
+    """Return the sources of both."""
+    return (*known.sources, *(each for each in draft.sources if each not in known.sources))

@@ -1,0 +1,256 @@
+"""Looking at what is stored."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from memolith.domain.memories import History, Memory, Page, State
+from memolith.errors import InvalidInput, NotFound
+from memolith.policies import arguments, ids
+from memolith.policies.condensing import SUMMARY
+from memolith.policies.histories import is_entry
+from memolith.policies.kinds import own_kind
+from memolith.ports.mirrored import Mirrored
+from memolith.services.drafts import checked_kind
+from memolith.services.screening import screened_name
+from memolith.services.vitality import aged
+from memolith.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from memolith.domain.messages import Message, Session
+    from memolith.domain.owners import Statistics
+    from memolith.ports.store import Snapshot
+    from memolith.services.access import Access
+
+MAX_PAGE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileInfo:
+    """A profile as it is shown.
+
+    Attributes:
+        name: As it is chosen.
+        told: When to choose it, in a phrase.
+        kinds: Its kinds of memories.
+    """
+
+    name: str
+    told: str
+    kinds: tuple[str, ...]
+
+
+class Inspecting:
+    """Reads single records, lists and figures."""
+
+    def __init__(self, access: Access) -> None:
+        """Use this."""
+        self._access = access
+
+    def get(self, owner_id: str, id: str | None, key: str | None = None) -> Memory:
+        """Return a memory in any state, or the active one of a key, with its strength as of now.
+
+        A forgotten one is wordless.
+
+        Raises:
+            InvalidInput: That is no id, or not just one of `id` and `key` is given.
+            NotFound: The owner has no memory with it.
+        """
+        with self._access.store.read(owner_id) as snapshot:
+            found = _named(snapshot, id, key)
+        return self._aged(owner_id, shown([found]))[0]
+
+    def summaries(self, owner_id: str) -> tuple[Memory, ...]:
+        """Return the active memories that stand for others or for messages, oldest first."""
+        profile = self._access.profile(owner_id)
+        kinds = {
+            profile.condensing.kind,
+            own_kind(SUMMARY, profile),
+        }
+        with self._access.store.read(owner_id) as snapshot:
+            vitals = snapshot.vitals(states=frozenset({State.ACTIVE}))
+            rows = [row for row, kind in enumerate(vitals.kind) if kind in kinds]
+            found = snapshot.memories([vitals.id[row] for row in rows])
+        return tuple(self._aged(owner_id, [each for each in found if _stands_for_others(each)]))
+
+    def message(self, owner_id: str, id: str) -> Message:
+        """Return a message.
+
+        Raises:
+            InvalidInput: That is no id.
+            NotFound: The owner has no message with it, or it is forgotten.
+        """
+        id_ = ids.parse(id)
+        with self._access.store.read(owner_id) as snapshot:
+            found = snapshot.messages(ids=[id_])
+        if not found:
+            raise NotFound("message", id_)
+        return found[0]
+
+    def page(
+        self,
+        owner_id: str,
+        *,
+        kind: str | None,
+        state: str | None,
+        tags: Iterable[str],
+        limit: int,
+        cursor: str | None,
+        offset: int = 0,
+    ) -> Page:
+        """Return memories, newest first; of all kinds, and active, unless said otherwise.
+
+        Forgotten ones are wordless.
+
+        Raises:
+            InvalidInput: An argument can't be taken.
+        """
+        profile = self._access.profile(owner_id)
+        if kind is not None and kind not in profile.kinds:
+            raise InvalidInput(
+                "kind", f"{arguments.shown(kind)} is none of {', '.join(profile.kinds)}"
+            )
+        if cursor is not None:
+            arguments.name(cursor, "cursor")
+        with self._access.store.read(owner_id) as snapshot:
+            page = snapshot.page(
+                states=_states(state),
+                kinds=None if kind is None else frozenset({kind}),
+                tags=arguments.tags(tags),
+                limit=arguments.count(limit, "limit", least=0, most=MAX_PAGE),
+                cursor=cursor,
+                offset=arguments.count(offset, "offset", least=0),
+            )
+        return replace(page, memories=tuple(self._aged(owner_id, shown(page.memories))))
+
+    def messages(
+        self, owner_id: str, session_id: str, *, limit: int | None, after: int
+    ) -> tuple[Message, ...]:
+        """Return the messages of a session by sequence, from the first after `after`.
+
+        Raises:
+            InvalidInput: An argument can't be taken.
+        """
+        arguments.name(session_id, "session")
+        most = None if limit is None else arguments.count(limit, "limit", least=0)
+        first = arguments.count(after, "after", least=0)
+        with self._access.store.read(owner_id) as snapshot:
+            return tuple(snapshot.messages(session_id=session_id, after=first, limit=most))
+
+    def recent(self, owner_id: str, limit: int, session: str | None) -> tuple[Message, ...]:
+        """Return the last messages, oldest first.
+
+        Raises:
+            InvalidInput: An argument can't be taken.
+        """
+        most = arguments.count(limit, "limit", least=0, most=MAX_PAGE)
+        name = None if session is None else screened_name(session, "session")
+        with self._access.store.read(owner_id) as snapshot:
+            return tuple(snapshot.recent_messages(most, session_id=name))
+
+    def sessions(self, owner_id: str) -> tuple[Session, ...]:
+        """Return the owner's conversations, in the order in which they were first logged."""
+        with self._access.store.read(owner_id) as snapshot:
+            return tuple(snapshot.sessions())
+
+    def history(self, owner_id: str, id: str | None, key: str | None = None) -> History:
+        """Return versions and events of a memory, oldest first; of a forgotten one without words.
+
+        Raises:
+            InvalidInput: That is no id, or not just one of `id` and `key` is given.
+            NotFound: The owner has no memory of that id, or no active one of that key.
+        """
+        with self._access.store.read(owner_id) as snapshot:
+            memory = _named(snapshot, id, key)
+            found = snapshot.history(memory.id)
+        if found is None:
+            raise NotFound("memory", memory.id)
+        return _untold(found) if memory.state is State.FORGOTTEN else found
+
+    def profiles(self) -> tuple[ProfileInfo, ...]:
+        """Return all profiles, the default one first."""
+        default = self._access.default_profile
+        found = sorted(self._access.profiles.values(), key=lambda each: each.name != default)
+        return tuple(ProfileInfo(each.name, each.told, each.kinds) for each in found)
+
+    def profile_name(self, owner_id: str) -> str:
+        """Return the name of the owner's profile, whether it is there or not."""
+        return self._access.profile_name(owner_id)
+
+    def is_served(self, owner_id: str) -> bool:
+        """Tell whether the owner's profile is there."""
+        return self._access.profile_or_none(owner_id) is not None
+
+    def kind_like(self, owner_id: str, kind: str) -> str:
+        """Return what the owner's profile calls a kind of `standard`, or one of its own.
+
+        Raises:
+            InvalidInput: There is no such kind.
+        """
+        profile = self._access.profile(owner_id)
+        return checked_kind(profile.own_kinds.get(kind, kind), profile)
+
+    def statistics(self, owner_id: str) -> Statistics:
+        """Return how much the owner has stored."""
+        store = self._access.store
+        with store.read(owner_id) as snapshot:
+            found = snapshot.statistics()
+        if isinstance(store, Mirrored):
+            return replace(found, vectors_due=store.vectors_due(owner_id))
+        return found
+
+    def _aged(self, owner_id: str, memories: Sequence[Memory]) -> list[Memory]:
+        """Return memories with their strength as of now."""
+        return aged(self._access.profile(owner_id), memories, self._access.clock.now())
+
+
+def _named(snapshot: Snapshot, id: str | None, key: str | None) -> Memory:
+    """Return the memory of an id, in any state, or the active one of a key."""
+    if (id is None) == (key is None):
+        raise InvalidInput("id", "give either an id or a key")
+    if key is not None:
+        keyed = snapshot.by_key(screened_name(key, "key"))
+        if keyed is None:
+            raise NotFound("key", key)
+        return keyed
+    id_ = ids.parse(str(id))
+    found = snapshot.memories([id_])
+    if not found:
+        raise NotFound("memory", id_)
+    return found[0]
+
+
+def _stands_for_others(memory: Memory) -> bool:
+    of_messages = memory.kind == SUMMARY and bool(memory.sources)
+    return (
+        of_messages or is_entry(memory.key) or any(each.of == "memory" for each in memory.sources)
+    )
+
+
+def shown(memories: Iterable[Memory]) -> list[Memory]:
+    """Return memories as doors show them: what is forgotten without its words."""
+    return [_wordless(each) if each.state is State.FORGOTTEN else each for each in memories]
+
+
+def _wordless(memory: Memory) -> Memory:
+    return replace(memory, content="", summary=None, key=None, tags=())
+
+
+def _untold(history: History) -> History:
+    versions = (replace(each, memory=_wordless(each.memory)) for each in history.versions)
+    return replace(history, versions=tuple(versions))
+
+
+def _states(state: str | None) -> frozenset[State]:
+    if state is None:
+        return frozenset({State.ACTIVE})
+    if state == "all":
+        return frozenset(State)
+    try:
+        return frozenset({State(state)})
+    except ValueError:
+        problem = f"{arguments.shown(state)} is none of all, {', '.join(State)}"
+        raise InvalidInput("state", problem) from None

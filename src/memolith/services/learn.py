@@ -1,0 +1,325 @@
+"""Taking in a conversation: its messages as episodes, and typed memories by their cues."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from memolith.domain.memories import Memory, Source
+from memolith.domain.messages import Message, Role, role_of
+from memolith.errors import InvalidInput
+from memolith.policies import arguments
+from memolith.policies.echoes import without_context
+from memolith.policies.learning import Made
+from memolith.policies.trust import origins_in
+from memolith.services.drafts import Draft, judged
+from memolith.services.indexing import Text, after, message_text
+from memolith.services.planning import Order
+from memolith.services.screening import screened_name
+from memolith.steps import stepped
+from memolith.text.cleaning import clean
+from memolith.text.injection import is_suspicious
+from memolith.text.screening import redact, redact_lines
+from memolith.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from memolith.ports.store import IndexEntry, Passage, Snapshot, Transaction
+    from memolith.profiles.model import Profile
+    from memolith.services.access import Access
+    from memolith.services.indexing import Indexer
+    from memolith.services.settling import Settling
+    from memolith.services.weighing import Weighing
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What a call has taken in.
+
+    Attributes:
+        messages: The messages stored, in order.
+        memories: The memories learned of them, new or restated, in order.
+        already: How many of the messages given were there before, by their external ids.
+        redactions: How many secrets were taken out of the messages that are new.
+    """
+
+    messages: tuple[Message, ...]
+    memories: tuple[Memory, ...]
+    already: int = 0
+    redactions: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A message ready to be stored, with the memories that it makes."""
+
+    message: Message
+    entry: IndexEntry
+    drafts: tuple[Draft, ...]
+    redactions: int
+
+
+class Learning:
+    """Takes in conversations."""
+
+    def __init__(
+        self,
+        access: Access,
+        indexer: Indexer,
+        settling: Settling,
+        weighing: Weighing,
+        *,
+        typed: bool = True,
+        awaits: Callable[[], None] | None = None,
+    ) -> None:
+        """Use these.
+
+        Args:
+            access: The way to the memories.
+            indexer: Makes index entries.
+            settling: Stores memories.
+            weighing: Judges chunks.
+            typed: Whether memories are made of what is said.
+            awaits: Called when messages wait for a model to learn from them; None: there is none,
+                and nothing waits.
+        """
+        self._awaits = awaits
+        self._weighing = weighing
+        self._access = access
+        self._indexer = indexer
+        self._settling = settling
+        self._typed = typed
+
+    @stepped("log")
+    def log(self, owner_id: str, messages: Sequence[Message], *, session_id: str) -> Learned:
+        """Store messages of one session, in order, and what is learned of them: all or nothing.
+
+        Messages whose external id the session has already are passed over.
+
+        Raises:
+            Disabled: Memory is switched off.
+            InvalidInput: A message can't be taken; the field says which.
+        """
+        self._access.check_enabled()
+        screened_name(session_id, "session")
+        now = self._access.clock.now()
+        given = arguments.several(messages, "messages")  # a caller's iterator may take its time
+        with self._access.store.read(owner_id) as known:
+            profile = self._access.profile_of(known)
+            checked = [
+                _checked(message, owner_id, session_id, place, now)
+                for place, message in enumerate(given)
+            ]
+            fresh = _fresh(checked, known, session_id)
+        prepared = self._prepare(fresh, owner_id, profile, now)
+        if not prepared:
+            return Learned((), (), already=len(checked))
+        waits = self._typed and self._awaits is not None and profile.extraction is not None
+        logging = _Logging(self._indexer, session_id, prepared, now, waits=waits)
+        order = Order(owner_id, profile, logging.drafts, now, by="learn")
+        memories = self._settling.settle(order, logging.store)
+        if waits and self._awaits is not None:
+            self._awaits()
+        return Learned(
+            tuple(logging.stored),
+            memories,
+            already=len(checked) - len(logging.stored),
+            redactions=sum(each.redactions for each in logging.kept),
+        )
+
+    def end_session(self, owner_id: str, session_id: str) -> None:
+        """Mark a session as ended.
+
+        Raises:
+            Disabled: Memory is switched off.
+            InvalidInput: The session's name can't be taken.
+        """
+        self._access.check_enabled()
+        screened_name(session_id, "session")
+        now = self._access.clock.now()
+        with self._access.store.write(owner_id) as tx:
+            tx.end_session(session_id, now)
+
+    def _prepare(
+        self,
+        messages: Sequence[Message],
+        owner_id: str,
+        profile: Profile,
+        now: datetime,
+    ) -> list[_Prepared]:
+        """Do what needs no lock: screening, passages, keywords, vectors, drafts of memories."""
+        hide = redact_lines if profile.redacts_lines else redact
+        redacted = [hide(message.content) for message in messages]
+        messages = [
+            replace(message, content=content, id=self._access.new_id(now))
+            for message, (content, _) in zip(messages, redacted, strict=True)
+        ]
+        texts = [message_text(profile, message) for message in messages]
+        entries = self._indexer.entries(texts, owner_id)
+        drafts = self._drafts(messages, owner_id, profile)
+        counts = [count for _, count in redacted]
+        return [
+            _Prepared(message, entry, tuple(own), count)
+            for message, entry, own, count in zip(messages, entries, drafts, counts, strict=True)
+        ]
+
+    def _drafts(
+        self, messages: Sequence[Message], owner_id: str, profile: Profile
+    ) -> list[list[Draft]]:
+        """Return the memories that each message makes; what several make, by the first."""
+        drafts: list[list[Draft]] = [[] for _ in messages]
+        places = [place for place, each in enumerate(messages) if self._typed and each.learn]
+        said = [replace(messages[place], content=_told(messages[place])) for place in places]
+        found = self._made(said, owner_id, profile) if said else ()
+        orders = _ordering(said) if found else frozenset[int]()
+        for made in found:
+            sources = [said[place] for place in made.places]
+            draft = Draft(
+                content=made.content,
+                kind=made.kind or "",
+                judged=0.0,
+                importance=made.importance,
+                happened_at=sources[0].at,
+                session_id=sources[0].session_id,
+                origin=made.origin,
+                sources=tuple(Source(each.id, "message", each.external_id) for each in sources),
+                alters=orders.isdisjoint(made.places),
+            )
+            drafts[places[made.places[0]]].append(judged(draft, profile))
+        return drafts
+
+    def _made(self, messages: Sequence[Message], owner_id: str, profile: Profile) -> Sequence[Made]:
+        if profile.keeping is None:
+            return profile.learning.made(messages)
+        parts = [
+            (place, chunk)
+            for place, message in enumerate(messages)
+            for chunk in self._weighing.chunks([message.content], profile)
+        ]
+        by_place = origins_in(message.role for message in messages)
+        origins = [by_place[place] for place, _ in parts]
+        centre = self._weighing.centre(owner_id, profile)
+        chunks = [chunk for _, chunk in parts]
+        weighed = self._weighing.judged(owner_id, chunks, origins, profile, centre=centre)
+        return [
+            Made(
+                each.chunk.text,
+                (place,),
+                each.kind,
+                None if each.weighed is None else each.weighed.importance,
+                origin,
+            )
+            for (place, _), origin, each in zip(parts, origins, weighed, strict=True)
+            if each.is_kept
+        ]
+
+
+class _Logging:
+    """Stores messages along with the memories they make, but those that others were first with."""
+
+    def __init__(
+        self,
+        indexer: Indexer,
+        session_id: str,
+        prepared: Sequence[_Prepared],
+        now: datetime,
+        *,
+        waits: bool,
+    ) -> None:
+        self._waits = waits
+        self.kept = list(prepared)
+        self.stored: list[Message] = []
+        self._all = prepared
+        self._indexer = indexer
+        self._session_id = session_id
+        self._now = now
+
+    @property
+    def drafts(self) -> tuple[Draft, ...]:
+        """The memories that the messages make."""
+        return tuple(draft for each in self.kept for draft in each.drafts)
+
+    def store(self, tx: Transaction) -> Sequence[Draft]:
+        """Store the messages that are not there; return the memories that those make."""
+        callers_ids = _external_ids([each.message for each in self._all])
+        late = tx.external_ids(self._session_id, callers_ids)
+        self.kept = [each for each in self._all if each.message.external_id not in late]
+        first = tx.next_sequence(self._session_id)
+        previous = self._last_passages(tx, first)
+        pairs = []
+        for offset, each in enumerate(self.kept):
+            message = replace(each.message, sequence=first + offset)
+            pairs.append((message, after(each.entry, previous)))
+            previous = each.entry.passages
+        tx.log(self._session_id, pairs, at=self._now)
+        self.stored = [message for message, _ in pairs]
+        if self._waits:
+            tx.await_learning([message.id for message in self.stored if message.learn])
+        return self.drafts
+
+    def _last_passages(self, tx: Transaction, first: int) -> tuple[Passage, ...]:
+        """Return the passages of the message just before the first new one; none without one."""
+        last = tx.messages(session_id=self._session_id, after=first - 2, limit=1)
+        if first == 1 or not last:
+            return ()
+        return self._indexer.keywords(Text(last[0].content, last[0].speaker))
+
+
+def _checked(message: object, owner_id: str, session_id: str, place: int, now: datetime) -> Message:
+    """Return a message as it is stored, but for id, sequence number, and secrets in it."""
+    field = f"messages[{place}]"
+    if not isinstance(message, Message):
+        raise InvalidInput(field, f"must be a Message, not {type(message).__name__}")
+    speaker = (
+        None if message.speaker is None else screened_name(message.speaker, f"{field}.speaker")
+    )
+    external = message.external_id
+    return replace(
+        message,
+        speaker=speaker,
+        content=clean(message.content, field=f"{field}.content", limit=arguments.MAX_MESSAGE_CHARS),
+        role=_role(message.role, speaker, owner_id, field),
+        at=now if message.at is None else arguments.instant(message.at, f"{field}.at"),
+        external_id=None if external is None else screened_name(external, f"{field}.external_id"),
+        session_id=session_id,
+        version=1,
+    )
+
+
+def _role(role: Role | None, speaker: str | None, owner_id: str, field: str) -> Role:
+    if role is None:
+        return role_of(speaker, owner_id)
+    try:
+        return Role(role)
+    except ValueError:
+        problem = f"{arguments.shown(role)} is none of {', '.join(Role)}"
+        raise InvalidInput(f"{field}.role", problem) from None
+
+
+def _ordering(said: Sequence[Message]) -> frozenset[int]:
+    """Return the places of messages that try to instruct a model."""
+    return frozenset(place for place, each in enumerate(said) if is_suspicious(each.content))
+
+
+def _told(message: Message) -> str:
+    """Return what a message says itself, without what a prompt of ours brought into it."""
+    return without_context(message.content)
+
+
+def _external_ids(messages: Sequence[Message]) -> list[str]:
+    return [message.external_id for message in messages if message.external_id is not None]
+
+
+def _fresh(messages: Sequence[Message], known: Snapshot, session_id: str) -> list[Message]:
+    """Return the messages that the session does not have, each external id once."""
+    seen = known.external_ids(session_id, _external_ids(messages))
+    fresh = []
+    for message in messages:
+        if message.external_id is None:
+            fresh.append(message)
+        elif message.external_id not in seen:
+            seen.add(message.external_id)
+            fresh.append(message)
+    return fresh

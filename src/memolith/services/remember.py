@@ -1,0 +1,67 @@
+"""Storing one memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memolith.domain.memories import Memory, Origin
+from memolith.services.drafts import drafted
+from memolith.services.planning import Order
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from memolith.services.access import Access
+    from memolith.services.settling import Settling
+
+
+class Remembering:
+    """Stores single memories."""
+
+    def __init__(self, access: Access, settling: Settling) -> None:
+        """Use these."""
+        self._access = access
+        self._settling = settling
+
+    def remember(
+        self,
+        owner_id: str,
+        content: str,
+        *,
+        kind: str | None = None,
+        importance: float | None = None,
+        key: str | None = None,
+        tags: Iterable[str] = (),
+        expires_in: str = "",
+        expires_at: datetime | None = None,
+        happened_at: datetime | None = None,
+        session_id: str | None = None,
+        origin: str = Origin.USER,
+    ) -> Memory:
+        """Store one memory and return it, or the one that said the same already.
+
+        Raises:
+            Disabled: Memory is switched off.
+            InvalidInput: An argument can't be taken.
+            Conflict: The key is of a memory that is believed more: see `policies.trust`.
+        """
+        self._access.check_enabled()
+        now = self._access.clock.now()
+        profile = self._access.profile(owner_id)
+        draft = drafted(
+            content,
+            profile,
+            now,
+            kind=kind,
+            importance=importance,
+            key=key,
+            tags=tags,
+            expires_in=expires_in,
+            expires_at=expires_at,
+            happened_at=happened_at,
+            session_id=session_id,
+            origin=origin,
+        )
+        order = Order(owner_id, profile, (draft,), now, by=draft.origin)
+        return self._settling.settle(order)[0]

@@ -1,0 +1,220 @@
+"""Verifying a store: comparing all that was derived with what it was derived from."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from memolith.errors import InvalidInput, KeyUnavailable, StoreDamaged
+from memolith.ports.verifying import Checked, Finding, Verifiable
+from memolith.services.indexing import Text, in_window, memory_text
+from memolith.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from memolith.ports.store import IndexEntry
+    from memolith.ports.verifying import StoredText
+    from memolith.profiles.model import Profile
+    from memolith.services.access import Access
+    from memolith.services.indexing import Indexer
+
+    Advance = Callable[[int], None]
+    Previous = list[tuple[StoredText, IndexEntry]]
+
+_OF_INDEX = frozenset({"item", "passages", "vector", "terms", "digest"})
+"""Kinds of findings that a new index entry puts right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What verifying a store has found.
+
+    Attributes:
+        findings: What is, or was, wrong; none: nothing is.
+        checked: How much was looked at.
+    """
+
+    findings: tuple[Finding, ...]
+    checked: Checked
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing is wrong now."""
+        return all(finding.repaired for finding in self.findings)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What is wrong with one owner, and the texts whose index entries are."""
+
+    findings: list[Finding]
+    texts: list[tuple[StoredText, StoredText | None]]
+    checked: Checked
+
+
+class Verifying:
+    """Looks for damage, and repairs it."""
+
+    def __init__(self, access: Access, indexer: Indexer) -> None:
+        """Use these."""
+        self._access = access
+        self._store = access.store
+        self._indexer = indexer
+
+    def verify(self, *, repair: bool, advance: Advance | None) -> Report:
+        """Compare everything; with `repair`, put right what can be derived.
+
+        What was repaired is looked at again: a finding counts as repaired when it is gone.
+
+        Raises:
+            InvalidInput: The store has no insides to compare.
+        """
+        store = self._store
+        if not isinstance(store, Verifiable):
+            raise InvalidInput("store", "is kept in memory only: there is nothing to verify")
+        findings = store.check_file()
+        if findings and repair:
+            with suppress(StoreDamaged):  # what can't be repaired is found again
+                store.repair_file()
+            findings = _marked(findings, store.check_file())
+        checked = Checked()
+        for owner_id in self._owners(findings):
+            found = self._owner(store, owner_id, advance)
+            checked = _sum(checked, found.checked)
+            if found.findings and repair:
+                findings += self._repaired(store, owner_id, found)
+            else:
+                findings += found.findings
+        return Report(tuple(findings), checked)
+
+    def _owners(self, findings: list[Finding]) -> list[str]:
+        """Return all owners; where they can't be read, that is a finding."""
+        try:
+            return self._store.owners()
+        except StoreDamaged as error:
+            findings.append(Finding("file", None, None, str(error)))
+            return []
+
+    def _owner(self, store: Verifiable, owner_id: str, advance: Advance | None) -> _Found:
+        findings: list[Finding] = []
+        try:
+            profile = self._access.profile_or_none(owner_id)
+            with store.examine(owner_id) as examination:
+                findings += examination.records()
+                if profile is None:  # what the index should hold depends on it
+                    missing = f"its profile {self._access.profile_name(owner_id)!r} is not there"
+                    findings.append(Finding("profile", owner_id, None, missing))
+                    return _Found(findings, [], examination.checked())
+                unknown = {each.record_id for each in findings if each.kind == "item"}
+                wrong = []
+                for text, before in _with_previous(examination.texts()):
+                    entry = self._indexer.keywords_only(_text(text, profile))
+                    differing = examination.compare(
+                        text,
+                        self._alternatives(text, entry, before),
+                        embedded=text.is_open and profile.embeds(text.kind),
+                    )
+                    findings += differing
+                    kinds = {each.kind for each in differing}
+                    kinds |= {"item"} if text.record_id in unknown else set()
+                    if kinds & _OF_INDEX and "text" not in kinds:
+                        wrong.append((text, _window_of(text, before)))
+                    if advance is not None:
+                        advance(1)
+                return _Found(findings, wrong, examination.checked())
+        except (StoreDamaged, KeyUnavailable) as error:
+            what = "sealed" if isinstance(error, KeyUnavailable) else "file"
+            findings.append(Finding(what, owner_id, None, str(error)))
+            return _Found(findings, [], Checked(owners=1))
+
+    def _alternatives(
+        self, text: StoredText, entry: IndexEntry, before: Sequence[StoredText]
+    ) -> list[IndexEntry]:
+        """Return the entries that a text may have, by what stood before it.
+
+        Of what is valid now that is certain. Of an earlier version, what stood before it may
+        have changed since, and in the index or not.
+        """
+        if text.kind is not None:
+            # Found by its key or not, by the profile that its owner had when it was stored.
+            keyed = Text(text.content, key=text.key)
+            return [entry, *map(self._indexer.keywords_only, (Text(text.content), keyed))]
+        if text.is_open:
+            window = _window_of(text, before)
+            return [in_window(entry, self._bare(window))]
+        return [entry, *(in_window(entry, self._bare(each)) for each in before)]
+
+    def _bare(self, text: StoredText | None) -> IndexEntry | None:
+        if text is None:
+            return None
+        return self._indexer.keywords_only(Text(text.content, text.speaker))
+
+    def _repaired(self, store: Verifiable, owner_id: str, found: _Found) -> list[Finding]:
+        texts = [text for text, _ in found.texts]
+        try:
+            profile = self._access.profile(owner_id)
+            entries = self._indexer.anew([_text(text, profile) for text in texts])
+            windowed = {
+                text.item: in_window(entry, self._bare(window))
+                for (text, window), entry in zip(found.texts, entries, strict=True)
+            }
+            store.mend(owner_id, windowed, {text.item: text for text in texts})
+        except (StoreDamaged, KeyUnavailable):
+            return found.findings
+        return _marked(found.findings, self._owner(store, owner_id, None).findings)
+
+
+def _text(text: StoredText, profile: Profile) -> Text:
+    if text.kind is not None:
+        return memory_text(profile, text.content, text.kind, text.key)
+    return Text(text.content, text.speaker, profile.embeds(None))
+
+
+def _with_previous(
+    texts: Sequence[StoredText],
+) -> Iterator[tuple[StoredText, Sequence[StoredText]]]:
+    """Yield each text with all versions of the message just before it in its session."""
+    place: tuple[int, int] | None = None
+    current: list[StoredText] = []
+    before: list[StoredText] = []
+    for text in texts:
+        if text.place != place:
+            follows = (
+                text.place is not None
+                and place is not None
+                and text.place == (place[0], place[1] + 1)
+            )
+            before, current, place = current if follows else [], [], text.place
+        yield text, before
+        if text.place is not None:
+            current.append(text)
+
+
+def _window_of(text: StoredText, before: Sequence[StoredText]) -> StoredText | None:
+    """Return what stands before a text: now, or of an earlier version when it was stored."""
+    if text.is_open:
+        return next((each for each in before if each.is_open), None)
+    earlier = [each for each in before if each.valid_from <= text.valid_from]
+    return earlier[-1] if earlier else None
+
+
+def _marked(before: Sequence[Finding], after: Sequence[Finding]) -> list[Finding]:
+    """Return findings, those that are gone marked as repaired, and new ones."""
+    left = {(each.kind, each.owner_id, each.record_id, each.detail) for each in after}
+
+    def is_left(each: Finding) -> bool:
+        return (each.kind, each.owner_id, each.record_id, each.detail) in left
+
+    marked = [each if is_left(each) else replace(each, repaired=True) for each in before]
+    return [*marked, *(each for each in after if each not in before)]
+
+
+def _sum(one: Checked, other: Checked) -> Checked:
+    return Checked(
+        one.owners + other.owners,
+        one.memories + other.memories,
+        one.messages + other.messages,
+        one.passages + other.passages,
+    )

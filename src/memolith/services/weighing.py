@@ -1,0 +1,133 @@
+"""Cutting texts into chunks, and telling which are worth keeping."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from memolith.domain.recall import Scope
+from memolith.policies.novelty import novelty
+from memolith.policies.trust import kind_for
+from memolith.services.indexing import Text
+from memolith.text.chunking.chunks import stream_chunks
+from memolith.text.chunking.model import Sizes
+from memolith.values import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from memolith.domain.memories import Origin
+    from memolith.policies.keeping import Weighed
+    from memolith.ports.store import IndexEntry
+    from memolith.profiles.model import Profile
+    from memolith.services.access import Access
+    from memolith.services.indexing import Indexer
+    from memolith.text.chunking.model import Chunk
+
+_MOST_BYTES_A_CHARACTER = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A chunk, and what it is worth.
+
+    Attributes:
+        kind: The kind of memory it makes.
+        weighed: None where the profile keeps everything.
+        entry: Its index entry, where that was made on the way.
+    """
+
+    chunk: Chunk
+    kind: str
+    weighed: Weighed | None
+    entry: IndexEntry | None = None
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether it is worth keeping."""
+        return self.weighed is None or self.weighed.kept
+
+
+class Weighing:
+    """Cuts and weighs texts."""
+
+    def __init__(self, access: Access, indexer: Indexer) -> None:
+        """Use these."""
+        self._access = access
+        self._indexer = indexer
+
+    def chunks(self, pieces: Iterable[str], profile: Profile) -> Iterator[Chunk]:
+        """Yield the chunks of a text that comes in pieces, each no longer than a memory may be."""
+        most_bytes = profile.max_memory_bytes
+        longest = min(profile.max_memory_chars, most_bytes or profile.max_memory_chars)
+        sizes = _no_longer(profile.chunk_sizes, longest)
+        for chunk in stream_chunks(pieces, self._indexer.counter, sizes=sizes):
+            size = len(chunk.text.encode())
+            if most_bytes is None or size <= most_bytes:
+                yield chunk
+            else:  # of a script whose characters take several bytes
+                shorter = _no_longer(sizes, most_bytes // _MOST_BYTES_A_CHARACTER)
+                yield from stream_chunks([chunk.text], self._indexer.counter, sizes=shorter)
+
+    def centre(self, owner_id: str, profile: Profile) -> NDArray[np.float64] | None:
+        """Return the centroid of what the owner has, where the profile asks for novelty."""
+        if profile.keeping is None or not profile.vectors:
+            return None
+        now = self._access.clock.now()
+        with self._access.store.read(owner_id) as snapshot:
+            return snapshot.centroid(Scope(now=now, kinds=frozenset(profile.kinds)))
+
+    def judged(
+        self,
+        owner_id: str,
+        chunks: Sequence[Chunk],
+        origins: Sequence[Origin],
+        profile: Profile,
+        *,
+        centre: NDArray[np.float64] | None,
+        kind: str | None = None,
+    ) -> list[Judged]:
+        """Return what each chunk, of its origin, is worth; a `kind` that is given goes for all."""
+        weights = self._weights(owner_id, chunks, profile, centre)
+        return [
+            Judged(chunk, kind or _kind(profile, chunk.text, origin), each, entry)
+            for chunk, origin, (each, entry) in zip(chunks, origins, weights, strict=True)
+        ]
+
+    def _weights(
+        self,
+        owner_id: str,
+        chunks: Sequence[Chunk],
+        profile: Profile,
+        centre: NDArray[np.float64] | None,
+    ) -> Sequence[tuple[Weighed | None, IndexEntry | None]]:
+        keeping = profile.keeping
+        if keeping is None:
+            return [(None, None)] * len(chunks)
+        entries = self._indexer.entries([Text(chunk.text) for chunk in chunks], owner_id)
+        vectors = np.array([_mean(entry) for entry in entries])
+        new = novelty(vectors, centre) if len(chunks) else np.empty(0)
+        return [
+            (keeping.weigh(chunk.text, novelty=float(each), pieces=chunk.tokens), entry)
+            for chunk, each, entry in zip(chunks, new, entries, strict=True)
+        ]
+
+
+def _no_longer(sizes: Sizes, chars: int) -> Sizes:
+    return replace(sizes, max_chars=min(sizes.max_chars, chars))
+
+
+def _kind(profile: Profile, text: str, origin: Origin) -> str:
+    return kind_for(origin, profile.judging.kind(text, origin), profile.outside_kinds)
+
+
+def _mean(entry: IndexEntry) -> NDArray[np.float64]:
+    """Return the mean direction of a text's passages."""
+    rows = [np.asarray(each.vector, dtype=np.float64) for each in entry.passages]
+    units = [row / max(float(np.linalg.norm(row)), 1.0) for row in rows]
+    mean: NDArray[np.float64] = np.mean(units, axis=0)
+    return mean

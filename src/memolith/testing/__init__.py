@@ -1,0 +1,1 @@
+"""For tests of Memolith and of what is built on it: fakes, contracts, builders, generators."""

@@ -1,0 +1,135 @@
+"""Memories, messages and index entries for tests, made with few words."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import numpy as np
+
+from memolith.domain.items import Features, Span, Trait
+from memolith.domain.memories import Memory
+from memolith.domain.messages import Message, Role
+from memolith.policies.ranking.model import Candidates
+from memolith.policies.vectors import quantise
+from memolith.ports.store import IndexEntry, Passage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+START = datetime(2024, 1, 1, 12, tzinfo=UTC)
+"""When the stories that tests tell begin."""
+
+DIMENSION = 8
+
+
+def at(seconds: float) -> datetime:
+    """Return the instant so many seconds after `START`."""
+    return START + timedelta(seconds=seconds)
+
+
+def record_id(number: int) -> str:
+    """Return the UUID of a number; they sort as the numbers do."""
+    return str(UUID(int=number))
+
+
+def vector(*values: float) -> NDArray[np.int8]:
+    """Return a stored vector of `DIMENSION` that begins with these values."""
+    padded = np.zeros(DIMENSION)
+    padded[: len(values)] = values
+    return quantise(padded)
+
+
+def memory(number: int, content: str = "", *, owner_id: str = "alice", **fields: Any) -> Memory:
+    """Return a memory, made `number` seconds after `START` unless fields say otherwise."""
+    created_at = fields.pop("created_at", at(number))
+    return Memory(
+        id=record_id(number),
+        owner_id=owner_id,
+        kind=fields.pop("kind", "fact"),
+        content=content or f"memory {number}",
+        created_at=created_at,
+        updated_at=fields.pop("updated_at", created_at),
+        **fields,
+    )
+
+
+def message(number: int, content: str = "", *, sequence: int, **fields: Any) -> Message:
+    """Return a message, said `number` seconds after `START` unless fields say otherwise."""
+    return Message(
+        speaker=fields.pop("speaker", None),
+        content=content or f"message {number}",
+        role=fields.pop("role", Role.USER),
+        at=fields.pop("said_at", at(number)),
+        id=record_id(number),
+        session_id=fields.pop("session_id", "s1"),
+        sequence=sequence,
+        **fields,
+    )
+
+
+def passage(
+    terms: Mapping[str, int] | None = None,
+    near: Sequence[float] | None = None,
+    *,
+    span: Span | None = None,
+    digest: bytes | None = None,
+) -> Passage:
+    """Return a passage with these terms, and a vector that begins with `near`, if given."""
+    return Passage(
+        span=span or Span(0, 1),
+        tokens=sum((terms or {}).values()) + 2,
+        terms=terms or {},
+        vector=None if near is None else vector(*near),
+        digest=digest,
+    )
+
+
+def entry(
+    *passages: Passage, content_key: str = "", traits: Trait = Trait.NONE, words: int = 1
+) -> IndexEntry:
+    """Return an index entry of these passages."""
+    tokens = sum(one.tokens for one in passages)
+    return IndexEntry(Features(traits, words, tokens), passages, content_key)
+
+
+def short_entry(text: str, *near: float) -> IndexEntry:
+    """Return the entry of a text of one passage: its words are its terms, and its key."""
+    words = text.split()
+    terms = {word: words.count(word) for word in words}
+    return entry(
+        passage(terms, near or None, span=Span(0, len(text))),
+        content_key=text,
+        words=len(words),
+    )
+
+
+def candidates(rows: int, **columns: Any) -> Candidates:
+    """Return that many equal candidates, each a session of its own, but for these columns."""
+    values: dict[str, Any] = {
+        "similarity": np.full(rows, 0.5),
+        "best_similarity": np.full(rows, 0.5),
+        "text": np.zeros(rows),
+        "next_similarity": np.full(rows, np.nan),
+        "previous_text": np.zeros(rows),
+        "previous_traits": np.zeros(rows, dtype=np.int64),
+        "previous_speaker": np.full(rows, -1),
+        "around": np.zeros(rows),
+        "is_memory": np.zeros(rows, dtype=bool),
+        "kind": ["episode"] * rows,
+        "session": np.full(rows, -1),
+        "sequence": np.zeros(rows, dtype=np.int64),
+        "speaker": np.full(rows, -1),
+        "role": [Role.ASSISTANT] * rows,
+        "at": np.zeros(rows, dtype=np.int64),
+        "traits": np.zeros(rows, dtype=np.int64),
+        "words": np.full(rows, 10),
+        "importance": np.full(rows, 0.5),
+        "strength": np.full(rows, 0.5),
+        "freshness": np.full(rows, 0.5),
+        "held": np.zeros(rows, dtype=np.int64),
+    }
+    return Candidates(**(values | columns))

@@ -1,0 +1,438 @@
+"""A state machine that drives a store and the in-memory reference side by side.
+
+Whatever is written to both, every read and every search must give the same, bit for bit, and
+what one refuses the other must refuse with the same error. An adapter's tests subclass
+`StoreMachine`, say how to open their store, and let Hypothesis run it:
+
+    class MyMachine(StoreMachine):
+        def open_store(self) -> Store:
+            return MyStore.open(self.path)
+
+    TestMyStore = MyMachine.TestCase
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from memolith.adapters.inmemory.store import InMemoryStore
+from memolith.domain.memories import Action, Event, Link, Memory, State
+from memolith.domain.messages import Message
+from memolith.domain.recall import Scope
+from memolith.errors import MemolithError
+from memolith.ports.store import IndexEntry
+from memolith.testing import store_values as some
+from memolith.testing.builders import DIMENSION, at
+from memolith.testing.store_answers import plain, records, searched
+from memolith.testing.store_machine_work import WorkRules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from memolith.ports.store import Snapshot, Store, Transaction
+
+
+class StoreMachine(WorkRules, RuleBasedStateMachine):
+    """Drives a store under test, and the reference, through the same steps."""
+
+    def open_store(self) -> Store:
+        """Open the store under test: new at first, then as it was closed."""
+        raise NotImplementedError
+
+    def __init__(self) -> None:
+        """Begin with a new store and a new reference."""
+        super().__init__()
+        self._stack = ExitStack()
+        self.reference: Store = InMemoryStore()
+        self.store = self.open_store()
+        self._held: list[tuple[Snapshot, Snapshot]] = []
+        self._turn = 0
+
+    @initialize(
+        with_vectors=st.sampled_from((True, True, True, False)),
+        memories=st.lists(st.tuples(some.memories, some.entries), min_size=2, max_size=4),
+        said=st.lists(st.tuples(some.messages, some.entries), min_size=2, max_size=4),
+    )
+    def begin(
+        self,
+        memories: Sequence[tuple[Memory, IndexEntry]],
+        said: Sequence[tuple[Message, IndexEntry]],
+        *,
+        with_vectors: bool,
+    ) -> None:
+        """Store something for each owner, so that later steps find it.
+
+        Where the builders' vectors are not adopted, entries with one are refused.
+        """
+        if with_vectors:
+            self.adopt_embedder()
+        for owner in some.OWNERS:
+            numbered = [
+                (replace(one, id=id_, key=None, state=State.ACTIVE), own)
+                for id_, (one, own) in zip(some.IDS, memories, strict=False)
+            ]
+            self.insert(owner, numbered)
+            named = [
+                (replace(one, id=id_, external_id=None), own)
+                for id_, (one, own) in zip(reversed(some.IDS), said, strict=False)
+            ]
+            self.log(owner, some.SESSIONS[0], named, None, in_place=True)
+
+    @rule()
+    def adopt_embedder(self) -> None:
+        """Adopt the builders' vectors, perhaps again."""
+        for store in (self.store, self.reference):
+            store.adopt_embedder("builders", DIMENSION)
+
+    @rule(
+        owner=some.owners,
+        pairs=st.lists(st.tuples(some.memories, some.entries), min_size=1, max_size=3),
+    )
+    def insert(self, owner: str, pairs: Sequence[tuple[Memory, IndexEntry]]) -> None:
+        """Store memories."""
+        owned = [(replace(memory, owner_id=owner), own) for memory, own in pairs]
+        self._write(owner, lambda tx: tx.insert(owned))
+
+    @rule(
+        owner=some.owners,
+        session=st.sampled_from(some.SESSIONS),
+        pairs=st.lists(st.tuples(some.messages, some.entries), min_size=1, max_size=3),
+        at_=st.none() | some.times,
+        in_place=st.sampled_from((True, True, True, False)),
+    )
+    def log(
+        self,
+        owner: str,
+        session: str,
+        pairs: Sequence[tuple[Message, IndexEntry]],
+        at_: Any,
+        *,
+        in_place: bool,
+    ) -> None:
+        """Log messages; where they follow the last one, or anywhere."""
+
+        def step(tx: Transaction) -> None:
+            first = tx.next_sequence(session)
+            numbered = [
+                (
+                    replace(
+                        said, session_id=session, sequence=first + n if in_place else said.sequence
+                    ),
+                    own,
+                )
+                for n, (said, own) in enumerate(pairs)
+            ]
+            tx.log(session, numbered, at=at_)
+
+        self._write(owner, step)
+
+    @rule(
+        owner=some.owners, memory=some.memories, own=some.entries, step=some.steps, pick=some.picks
+    )
+    def revise(
+        self, owner: str, memory: Memory, own: IndexEntry, step: int, pick: int | None
+    ) -> None:
+        """Open another version of a memory."""
+
+        def write(tx: Transaction) -> None:
+            id_ = _picked(_memory_ids_of(tx), pick, memory.id)
+            version = max((one.version for one in tx.memories([id_])), default=0) + step
+            tx.revise(replace(memory, id=id_, owner_id=owner, version=version), own)
+
+        self._write(owner, write)
+
+    @rule(owner=some.owners, memory=some.memories, pick=some.picks)
+    def amend(self, owner: str, memory: Memory, pick: int | None) -> None:
+        """Change a memory within its version."""
+
+        def write(tx: Transaction) -> None:
+            id_ = _picked(_memory_ids_of(tx), pick, memory.id)
+            tx.amend(replace(memory, id=id_, owner_id=owner))
+
+        self._write(owner, write)
+
+    @rule(
+        owner=some.owners,
+        said=some.messages,
+        own=some.entries,
+        at_=some.times,
+        step=some.steps,
+        pick=some.picks,
+    )
+    def revise_message(
+        self,
+        owner: str,
+        said: Message,
+        own: IndexEntry,
+        at_: Any,
+        step: int,
+        pick: int | None,
+    ) -> None:
+        """Open another version of a message."""
+
+        def write(tx: Transaction) -> None:
+            id_ = _picked(_message_ids_of(tx), pick, said.id)
+            version = max((one.version for one in tx.originals([id_])), default=0) + step
+            tx.revise_message(replace(said, id=id_, version=version), own, at_)
+
+        self._write(owner, write)
+
+    @rule(owner=some.owners, id_=some.message_ids, own=some.entries, pick=some.picks)
+    def reindex(self, owner: str, id_: str, own: IndexEntry, pick: int | None) -> None:
+        """Index a message anew."""
+
+        def write(tx: Transaction) -> None:
+            tx.reindex(_picked(_message_ids_of(tx), pick, id_), own)
+
+        self._write(owner, write)
+
+    @rule(owner=some.owners, ids=st.lists(some.message_ids, max_size=6), at_=some.times)
+    def close_messages(self, owner: str, ids: Sequence[str], at_: Any) -> None:
+        """Forget messages."""
+        self._write(owner, lambda tx: tx.close_messages(ids, at_))
+
+    @rule(owner=some.owners, ids=st.lists(some.ids, max_size=3), own=some.entries, pick=some.picks)
+    def purge(self, owner: str, ids: Sequence[str], own: IndexEntry, pick: int | None) -> None:
+        """Remove records for good, and reword a message that is left."""
+
+        def write(tx: Transaction) -> None:
+            tx.purge(ids)
+            left = _message_ids_of(tx)
+            if not left or pick is None:
+                return
+            id_ = left[pick % len(left)]
+            versions = [wording.message for wording in tx.wordings([id_])[id_]]
+            kept = versions[pick % len(versions) :]
+            tx.reword(id_, [(replace(one, content="other"), own) for one in kept])
+
+        self._write(owner, write)
+
+    @rule(
+        owner=some.owners,
+        sessions=st.lists(st.sampled_from((*some.SESSIONS, "s3")), min_size=1, max_size=2),
+        turn=st.integers(0, 3),
+    )
+    def remove_sessions(self, owner: str, sessions: Sequence[str], turn: int) -> None:
+        """Remove conversations, one time in four."""
+        if not turn:
+            self._write(owner, lambda tx: tx.remove_sessions(sessions))
+
+    @rule(owner=some.owners, at_=some.times, readmitted=st.booleans())
+    def erase(self, owner: str, at_: Any, *, readmitted: bool) -> None:
+        """Erase an owner, or let one who was erased come back."""
+        if readmitted:
+            outcomes = [store.readmit(owner) for store in (self.store, self.reference)]
+        else:
+            outcomes = [store.erase(owner, at_) for store in (self.store, self.reference)]
+        assert outcomes[0] == outcomes[1]
+        erased = [store.is_erased(owner) for store in (self.store, self.reference)]
+        assert erased == [not readmitted] * 2
+
+    @rule(
+        owner=some.owners,
+        source=some.memory_ids,
+        to=some.memory_ids,
+        relation=st.sampled_from(("near", "summary_of")),
+    )
+    def link(self, owner: str, source: str, to: str, relation: Any) -> None:
+        """Link two records."""
+        self._write(owner, lambda tx: tx.link([Link(source, to, relation)]))
+
+    @rule(
+        owner=some.owners,
+        session=st.sampled_from((*some.SESSIONS, "s3")),
+        at_=some.times,
+        id_=some.ids,
+        profile=st.none() | st.sampled_from(("standard", "facts", "tiers")),
+    )
+    def others(self, owner: str, session: str, at_: Any, id_: str, profile: str | None) -> None:
+        """End a session, record an event, and perhaps adopt or set a profile, all in one."""
+
+        def write(tx: Transaction) -> None:
+            tx.end_session(session, at_)
+            tx.record([Event(id_, Action.UPDATED, at_, "user", 1, {"from": session})])
+            if profile == "tiers":
+                tx.set_profile(profile)
+            elif profile is not None:
+                tx.adopt_profile(profile)
+
+        self._write(owner, write)
+
+    @rule(
+        owner=some.owners,
+        ids=st.lists(some.memory_ids, max_size=5),
+        count=st.integers(1, 3),
+        at_=some.times,
+    )
+    def touch(self, owner: str, ids: Sequence[str], count: int, at_: Any) -> None:
+        """Say that memories were recalled."""
+        for store in (self.store, self.reference):
+            store.touch(owner, dict.fromkeys(ids, (count, at_)))
+
+    @rule(
+        owner=some.owners,
+        strengths=st.dictionaries(some.memory_ids, st.floats(0, 1), max_size=5),
+    )
+    def set_strengths(self, owner: str, strengths: dict[str, float]) -> None:
+        """Store what is left of memories."""
+        own = list(strengths), list(strengths.values())
+        self._write(owner, lambda tx: tx.set_strengths(*own))
+
+    @rule(
+        owner=some.owners,
+        content=st.sampled_from(some.WORDS),
+        sources=some.sources,
+        at_=some.times,
+        reworded=st.none() | st.integers(1, 3),
+    )
+    def base_memory(
+        self, owner: str, content: str, sources: Any, at_: Any, reworded: int | None
+    ) -> None:
+        """Write the base memory, or reword a version of it that may not be there."""
+
+        def write(tx: Transaction) -> None:
+            if reworded is None:
+                tx.set_base_memory(content, sources=sources, at=at_)
+            else:
+                tx.reword_base_memory({reworded: content})
+
+        self._write(owner, write)
+
+    @rule(owner=some.owners, memory=some.memories, own=some.entries)
+    def fail(self, owner: str, memory: Memory, own: IndexEntry) -> None:
+        """Write, and then fail: nothing of it may stay."""
+
+        def write(tx: Transaction) -> None:
+            tx.close_messages(some.IDS, at(60))
+            tx.insert([(replace(memory, owner_id=owner), own)])
+            raise _FailedOnPurposeError
+
+        self._write(owner, write)
+
+    @rule()
+    def reopen(self) -> None:
+        """Close the store under test and open it again."""
+        self._let_go()
+        self.store.close()
+        self.store = self.open_store()
+
+    @rule(owner=some.owners)
+    def hold(self, owner: str) -> None:
+        """Take a snapshot of each and keep it for later."""
+        if len(self._held) < _MOST_HELD:
+            pair = [self._stack.enter_context(s.read(owner)) for s in (self.store, self.reference)]
+            self._held.append((pair[0], pair[1]))
+
+    @rule(
+        scope=some.scopes,
+        near=st.tuples(some.small, some.small, some.small),
+        limit=st.integers(0, 9),
+    )
+    def compare_held(self, scope: Scope, near: tuple[int, int, int], limit: int) -> None:
+        """Compare old snapshots: they have stood still."""
+        for under_test, reference in self._held:
+            self._same(under_test, reference, lambda one: searched(one, scope, near, limit))
+            self._same(under_test, reference, records)
+
+    @rule()
+    def let_go(self) -> None:
+        """Let old snapshots go."""
+        self._let_go()
+
+    @rule(
+        owner=some.owners,
+        scope=some.scopes,
+        near=st.tuples(some.small, some.small, some.small),
+        limit=st.integers(0, 9),
+    )
+    def search(self, owner: str, scope: Scope, near: tuple[int, int, int], limit: int) -> None:
+        """Compare a search."""
+        with self.store.read(owner) as under_test, self.reference.read(owner) as reference:
+            self._same(under_test, reference, lambda one: searched(one, scope, near, limit))
+
+    @invariant()
+    def same_records(self) -> None:
+        """Compare all records of all owners."""
+        assert self.store.owners() == self.reference.owners()
+        for owner in some.OWNERS:
+            with self.store.read(owner) as under_test, self.reference.read(owner) as reference:
+                self._same(under_test, reference, records)
+
+    @invariant()
+    def same_searches(self) -> None:
+        """Compare a search every third time, so that indexes are a few writes behind."""
+        self._turn += 1
+        if self._turn % 3:
+            return
+        scope = _SCOPES[self._turn // 3 % len(_SCOPES)]
+        near = (self._turn % 5 - 2, self._turn % 7 - 3, 1)
+        for owner in some.OWNERS:
+            with self.store.read(owner) as under_test, self.reference.read(owner) as reference:
+                self._same(under_test, reference, lambda one: searched(one, scope, near, 5))
+
+    def teardown(self) -> None:
+        """Close both."""
+        self._let_go()
+        self.store.close()
+        self.reference.close()
+
+    def _let_go(self) -> None:
+        self._held.clear()
+        self._stack.close()
+
+    def _write(self, owner: str, step: Callable[[Transaction], None]) -> None:
+        """Do a step in both stores: it must go well in both, or fail alike."""
+        outcomes: list[type[Exception] | None] = []
+        for store in (self.store, self.reference):
+            try:
+                with store.write(owner) as tx:
+                    step(tx)
+            except (MemolithError, _FailedOnPurposeError) as error:
+                outcomes.append(type(error))
+            else:
+                outcomes.append(None)
+        assert outcomes[0] is outcomes[1]
+
+    def _same(
+        self, under_test: Snapshot, reference: Snapshot, ask: Callable[[Snapshot], Any]
+    ) -> None:
+        got, expected = plain(ask(under_test)), plain(ask(reference))
+        different = {
+            name: (got[name], expected[name]) for name in got if got[name] != expected[name]
+        }
+        assert not different
+
+
+_MOST_HELD = 3
+
+_NOW = Scope(now=at(30))
+_SCOPES = (
+    _NOW,
+    replace(_NOW, as_of=at(20)),
+    replace(_NOW, tags=("a",), include_compressed=True),
+    _NOW,
+    replace(_NOW, dormant=True),
+    replace(_NOW, session_id="s1", since=at(10)),
+    replace(_NOW, kinds=frozenset({"fact"}), until=at(40)),
+)
+
+
+def _memory_ids_of(snapshot: Snapshot) -> list[str]:
+    return [one.id for one in snapshot.memories(some.IDS)]
+
+
+def _message_ids_of(snapshot: Snapshot) -> list[str]:
+    return [one.id for one in snapshot.originals(some.IDS)]
+
+
+def _picked(there: Sequence[str], pick: int | None, otherwise: str) -> str:
+    return there[pick % len(there)] if there and pick is not None else otherwise
+
+
+class _FailedOnPurposeError(Exception):
+    """Raised within a transaction, to see it undone."""

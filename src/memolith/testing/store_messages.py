@@ -1,0 +1,266 @@
+"""What a store's contract says of messages: one test a sentence; see `store_contract`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from memolith.domain.messages import Role
+from memolith.errors import Conflict, InvalidInput, NotFound
+from memolith.testing.builders import at, memory, message, record_id, short_entry
+from memolith.testing.store_records import numbers_of, remember, say
+
+if TYPE_CHECKING:
+    from memolith.ports.store import Store
+
+
+class MessagesContract:
+    """What the port says of messages, sessions and participants."""
+
+    def test_a_message_comes_back_as_it_went_in(self, store: Store) -> None:
+        full = message(
+            1, "hi", sequence=3, speaker="Bob", role=Role.PARTICIPANT, external_id="D1:3"
+        )
+        say(store, full)
+        with store.read("alice") as snapshot:
+            assert snapshot.messages(ids=[record_id(1)]) == [full]
+
+    def test_messages_come_by_ids_in_their_order(self, store: Store) -> None:
+        say(store, *(message(n, sequence=n) for n in (1, 2, 3)))
+        with store.read("alice") as snapshot:
+            found = snapshot.messages(ids=[record_id(n) for n in (3, 9, 1, 3)] + ["?"])
+            assert numbers_of(found) == [3, 1, 3]
+            assert numbers_of(snapshot.messages(ids=[record_id(2), record_id(1)], limit=1)) == [2]
+            assert snapshot.messages(ids=[]) == []
+
+    def test_messages_of_a_session_come_by_sequence(self, store: Store) -> None:
+        say(store, message(9, sequence=2), message(8, sequence=5))
+        say(store, message(7, sequence=1, session_id="s2"), session_id="s2")
+        say(store, message(6, sequence=3), message(5, sequence=7))
+        with store.read("alice") as snapshot:
+            assert numbers_of(snapshot.messages(session_id="s1")) == [9, 6, 8, 5]
+            assert numbers_of(snapshot.messages(session_id="s1", after=2, limit=2)) == [6, 8]
+            assert snapshot.messages(session_id="s3") == []
+
+    def test_messages_of_all_sessions_come_as_they_were_stored(self, store: Store) -> None:
+        say(store, message(9, sequence=2), message(3, sequence=1))
+        say(store, message(7, sequence=1, session_id="s2"), session_id="s2")
+        with store.write("alice") as tx:
+            tx.revise_message(message(9, "new", sequence=2, version=2), short_entry("new"), at(99))
+        with store.read("alice") as snapshot:
+            assert numbers_of(snapshot.messages()) == [9, 3, 7]
+            assert numbers_of(snapshot.messages(limit=2)) == [9, 3]
+
+    def test_recent_messages_are_the_last_oldest_first(self, store: Store) -> None:
+        say(store, *(message(n, sequence=10 - n) for n in range(1, 5)))
+        say(store, message(8, sequence=1, session_id="s2"), session_id="s2")
+        say(store, message(9, sequence=20))
+        with store.write("alice") as tx:
+            tx.close_messages([record_id(3)], at(50))
+            tx.revise_message(message(1, "new", sequence=9, version=2), short_entry("new"), at(99))
+        with store.read("alice") as snapshot:
+            assert numbers_of(snapshot.recent_messages(3)) == [4, 8, 9]
+            assert numbers_of(snapshot.recent_messages(99)) == [1, 2, 4, 8, 9]
+            assert numbers_of(snapshot.recent_messages(3, session_id="s1")) == [2, 1, 9]
+            assert numbers_of(snapshot.recent_messages(3, session_id="s2")) == [8]
+            assert snapshot.recent_messages(3, session_id="s3") == []
+            assert snapshot.recent_messages(0) == []
+
+    def test_a_forgotten_message_is_left_out(self, store: Store) -> None:
+        say(store, message(1, sequence=1), message(2, sequence=2))
+        with store.write("alice") as tx:
+            tx.close_messages([record_id(1), record_id(9), "?"], at(50))
+        with store.read("alice") as snapshot:
+            assert numbers_of(snapshot.messages()) == [2]
+            assert numbers_of(snapshot.messages(session_id="s1")) == [2]
+            assert snapshot.messages(ids=[record_id(1)]) == []
+            assert numbers_of(snapshot.messages(as_of=at(49))) == [1, 2]
+            assert numbers_of(snapshot.messages(as_of=at(50))) == [2]
+
+    def test_a_forgotten_message_is_not_counted(self, store: Store) -> None:
+        say(store, message(1, sequence=1), message(2, sequence=2))
+        say(store, message(3, sequence=1, session_id="s2"), session_id="s2")
+        assert counts(store) == (3, [2, 1])
+        with store.write("alice") as tx:
+            tx.close_messages([record_id(1), record_id(3)], at(50))
+            assert [session.messages for session in tx.sessions()] == [1, 0]
+        assert counts(store) == (1, [1, 0])
+        with store.write("alice") as tx:
+            again = message(3, "said again", sequence=1, session_id="s2", version=2)
+            tx.revise_message(again, short_entry("said again"), at(60))
+        assert counts(store) == (2, [1, 1])
+        with store.write("alice") as tx:
+            tx.purge([record_id(1), record_id(2)])
+        assert counts(store) == (1, [1])
+
+    def test_messages_as_of_an_instant_come_in_the_version_valid_then(self, store: Store) -> None:
+        first = message(1, "first", sequence=1)
+        second = message(1, "second", sequence=1, version=2)
+        say(store, first, message(2, sequence=2, said_at=at(70)))
+        with store.write("alice") as tx:
+            tx.revise_message(second, short_entry("second", 1), at(60))
+        with store.read("alice") as snapshot:
+            assert snapshot.messages(ids=[first.id]) == [second]
+            assert snapshot.messages(ids=[first.id], as_of=at(59)) == [first]
+            assert snapshot.messages(ids=[first.id], as_of=at(60)) == [second]
+            assert snapshot.messages(session_id="s1", as_of=at(59)) == [first]
+            assert numbers_of(snapshot.messages(as_of=at(70), limit=1)) == [1]
+            assert snapshot.messages(as_of=at(0)) == []
+
+    def test_originals_are_as_they_were_said_with_the_newest_version(self, store: Store) -> None:
+        first = message(1, "first", sequence=1, external_id="D1:1")
+        say(store, first, message(2, sequence=2))
+        with store.write("alice") as tx:
+            second = replace(first, content="second", version=2)
+            tx.revise_message(second, short_entry("second"), at(60))
+            tx.close_messages([record_id(1)], at(70))
+        with store.read("alice") as snapshot:
+            found = snapshot.originals([record_id(2), record_id(9), "?", record_id(1)])
+        assert found == [message(2, sequence=2), replace(first, version=2)]
+
+    def test_forgotten_messages_come_as_they_were_said_in_the_order_stored(
+        self, store: Store
+    ) -> None:
+        first = message(3, "first", sequence=1)
+        say(store, first, message(1, sequence=2), message(2, sequence=3))
+        say(store, message(4, sequence=1), owner_id="bob")
+        with store.write("alice") as tx:
+            assert tx.forgotten_messages() == []
+            tx.revise_message(replace(first, content="y", version=2), short_entry("y"), at(60))
+            tx.close_messages([record_id(2), record_id(3)], at(70))
+            assert tx.forgotten_messages() == [replace(first, version=2), message(2, sequence=3)]
+        with store.write("alice") as tx:
+            tx.purge([record_id(3)])
+            again = message(2, sequence=3, version=2)
+            tx.revise_message(again, short_entry("z"), at(80))
+        with store.read("alice") as snapshot:
+            assert snapshot.forgotten_messages() == []
+
+    def test_a_forgotten_message_can_be_opened_again(self, store: Store) -> None:
+        say(store, message(1, "said", sequence=1))
+        back = message(1, "said", sequence=1, version=2)
+        with store.write("alice") as tx:
+            tx.close_messages([record_id(1)], at(50))
+            tx.revise_message(back, short_entry("said"), at(60))
+        with store.read("alice") as snapshot:
+            assert snapshot.messages() == [back]
+            assert snapshot.messages(as_of=at(55)) == []
+
+    def test_a_message_revised_must_be_there_and_get_a_higher_version(self, store: Store) -> None:
+        say(store, message(1, sequence=1))
+        with pytest.raises(NotFound), store.write("alice") as tx:
+            tx.revise_message(message(2, sequence=1, version=2), short_entry("x"), at(9))
+        with pytest.raises(Conflict), store.write("alice") as tx:
+            tx.revise_message(message(1, sequence=1), short_entry("x"), at(9))
+
+    def test_only_an_open_message_can_be_indexed_anew(self, store: Store) -> None:
+        say(store, message(1, sequence=1))
+        with store.write("alice") as tx:
+            tx.close_messages([record_id(1)], at(9))
+        for number in (1, 2):
+            with pytest.raises(NotFound), store.write("alice") as tx:
+                tx.reindex(record_id(number), short_entry("x"))
+
+    def test_messages_are_stored_at_the_time_given(self, store: Store) -> None:
+        with store.write("alice") as tx:
+            tx.log("s1", [(message(1, sequence=1), short_entry("x"))], at=at(100))
+        with store.read("alice") as snapshot:
+            assert snapshot.messages(as_of=at(99)) == []
+            assert snapshot.messages(as_of=at(100)) == [message(1, sequence=1)]
+
+    def test_a_place_in_a_session_is_given_once(self, store: Store) -> None:
+        say(store, message(1, sequence=1))
+        with pytest.raises(Conflict):
+            say(store, message(2, sequence=1))
+        say(store, message(3, sequence=1, session_id="s2"), session_id="s2")
+
+    def test_a_callers_id_is_given_once_a_session(self, store: Store) -> None:
+        say(store, message(1, sequence=1, external_id="a"), message(2, sequence=2))
+        with pytest.raises(Conflict):
+            say(store, message(3, sequence=3, external_id="a"))
+        say(store, message(4, sequence=1, external_id="a", session_id="s2"), session_id="s2")
+
+    def test_external_ids_are_known_by_session_forgotten_ones_too(self, store: Store) -> None:
+        say(store, message(1, sequence=1, external_id="a"), message(2, sequence=2))
+        say(store, message(3, sequence=1, external_id="b", session_id="s2"), session_id="s2")
+        with store.write("alice") as tx:
+            tx.close_messages([record_id(1)], at(50))
+        with store.read("alice") as snapshot:
+            assert snapshot.external_ids("s1", ["b", "a", "c"]) == {"a"}
+            assert snapshot.external_ids("s2", ["b", "a"]) == {"b"}
+            assert snapshot.external_ids("s3", ["a"]) == set()
+            assert snapshot.external_ids("s1", []) == set()
+
+    def test_sessions_come_in_the_order_first_logged(self, store: Store) -> None:
+        remember(store, memory(90, session_id="s0"))
+        say(store, message(1, sequence=1, session_id="z"), session_id="z")
+        say(store, message(2, sequence=1, session_id="a", said_at=at(-9)), session_id="a")
+        say(store, message(3, sequence=2, session_id="z", said_at=at(40)), session_id="z")
+        with store.read("alice") as snapshot:
+            first, second = snapshot.sessions()
+        assert (first.id, first.messages, first.started_at, first.last_at) == (
+            "z",
+            2,
+            at(1),
+            at(40),
+        )
+        assert (second.id, second.messages, second.started_at) == ("a", 1, at(-9))
+        assert first.number != second.number
+
+    def test_a_session_ends_where_it_is_there(self, store: Store) -> None:
+        say(store, message(1, sequence=1))
+        with store.write("alice") as tx:
+            tx.end_session("s1", at(70))
+        with store.write("alice") as tx:
+            tx.end_session("nowhere", at(70))
+        with store.read("alice") as snapshot:
+            (session,) = snapshot.sessions()
+            assert snapshot.counter == 2
+        assert session.ended_at == at(70)
+
+    def test_the_next_place_follows_the_last(self, store: Store) -> None:
+        with store.write("alice") as tx:
+            assert tx.next_sequence("s1") == 1
+            tx.log("s1", [(message(1, sequence=4), short_entry("x"))])
+            assert tx.next_sequence("s1") == 5
+            tx.close_messages([record_id(1)], at(9))
+            assert tx.next_sequence("s1") == 5
+            assert tx.next_sequence("s2") == 1
+
+    def test_participants_are_told_apart_by_name_and_role(self, store: Store) -> None:
+        say(
+            store,
+            message(1, sequence=1, speaker="Bob", role=Role.PARTICIPANT),
+            message(2, sequence=2),
+            message(3, sequence=3, role=Role.ASSISTANT),
+            message(4, sequence=4, speaker="bob", role=Role.PARTICIPANT),
+            message(5, sequence=5, speaker="Bob", role=Role.PARTICIPANT),
+        )
+        with store.read("alice") as snapshot:
+            found = snapshot.participants()
+        assert [(one.name, one.role) for one in found] == [
+            ("Bob", Role.PARTICIPANT),
+            (None, Role.USER),
+            (None, Role.ASSISTANT),
+            ("bob", Role.PARTICIPANT),
+        ]
+        assert [one.number for one in found] == sorted({one.number for one in found})
+
+    def test_a_message_without_role_time_or_place_is_refused(self, store: Store) -> None:
+        for bad in (
+            message(1, sequence=1, role=None),
+            message(1, sequence=1, said_at=None),
+            message(1, sequence=0),
+            message(1, sequence=2**31),
+        ):
+            with pytest.raises(InvalidInput):
+                say(store, bad)
+
+
+def counts(store: Store) -> tuple[int, list[int]]:
+    """Return how many messages there are in all, and in each session."""
+    with store.read("alice") as snapshot:
+        each = [session.messages for session in snapshot.sessions()]
+        return snapshot.statistics().messages, each

@@ -1,0 +1,350 @@
+"""What a store's contract says of making its vectors anew; see `store_contract`."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from memolith.domain.items import Span
+from memolith.errors import Conflict, InvalidInput, WrongEmbeddingModel
+from memolith.policies.vectors import quantise
+from memolith.ports.reembedding import EmbeddingModel, Reembeddable
+from memolith.ports.store import Passage
+from memolith.testing.builders import (
+    DIMENSION,
+    at,
+    entry,
+    memory,
+    message,
+    passage,
+    record_id,
+    short_entry,
+    vector,
+)
+from memolith.testing.store_records import remember
+from memolith.testing.store_search import NOW
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from memolith.ports.reembedding import BarePassage
+    from memolith.ports.store import Snapshot, Store
+
+    Make = Callable[[BarePassage], NDArray[np.int8]]
+
+OTHER = EmbeddingModel("other", 4)
+_PATIENCE_S = 60
+_ALL = 1_000
+
+
+def other_vector(*values: float) -> NDArray[np.int8]:
+    """Return a vector of `OTHER` that begins with these values."""
+    return quantise(np.array([*values, *[0.0] * (OTHER.dimension - len(values))]))
+
+
+def by_length(bare: BarePassage) -> NDArray[np.int8]:
+    """Return a vector whose direction tells how long a text is."""
+    return other_vector(1, len(bare.text))
+
+
+def vectors_of(store: Store) -> Reembeddable:
+    """Return a store as one whose vectors can be made anew."""
+    assert isinstance(store, Reembeddable)
+    return store
+
+
+def give(
+    store: Store, make: Make = by_length, *, owner_id: str = "alice", limit: int = _ALL
+) -> int:
+    """Give some of an owner's passages new vectors; return how many."""
+    bare = vectors_of(store).bare_passages(owner_id, limit)
+    vectors = {each.place: make(each) for each in bare.passages}
+    assert vectors_of(store).give_vectors(owner_id, bare, vectors)
+    return len(vectors)
+
+
+def give_all(store: Store, make: Make = by_length) -> None:
+    """Give all owners' passages new vectors."""
+    for owner_id in vectors_of(store).bare_owners():
+        give(store, make, owner_id=owner_id)
+
+
+def reembed(store: Store, make: Make = by_length) -> None:
+    """Do all of it, and expect the new model from then on."""
+    vectors_of(store).begin_reembedding(OTHER)
+    give_all(store, make)
+    assert vectors_of(store).switch_vectors()
+    remove_unused(store)
+    store.expect_embedder(OTHER.name, OTHER.dimension)
+
+
+def remove_unused(store: Store) -> None:
+    """Remove what is not in use."""
+    for owner_id in store.owners():
+        after: int | None = 0
+        while after is not None:
+            after = vectors_of(store).remove_unused(owner_id, after, 1)
+    vectors_of(store).removed_unused()
+
+
+def nearest(snapshot: Snapshot, query: NDArray[np.int8]) -> list[int]:
+    """Return the records nearest to a query, by their numbers."""
+    items = snapshot.items(snapshot.nearest(query, 9, NOW))
+    return [int(id_[-12:], 16) for id_ in items.record_id]
+
+
+def fill(store: Store) -> None:
+    """Store two memories and a message of one owner, and a memory of another."""
+    with store.write("alice") as tx:
+        tx.insert(
+            [
+                (memory(1, "short"), short_entry("short", 1)),
+                (memory(2, "quite long"), short_entry("quite long", 0, 1)),
+            ]
+        )
+        said = message(3, "hello", sequence=1, speaker="Bob")
+        tx.log("s1", [(said, short_entry("hello", 1, 1))])
+    remember(store, memory(4, "bobs", owner_id="bob"), owner_id="bob")
+
+
+class ReembeddingContract:
+    """What the port says of making vectors anew."""
+
+    def test_the_new_vectors_are_in_use_from_the_switch_on(self, store: Store) -> None:
+        fill(store)
+        vectors_of(store).begin_reembedding(OTHER)
+        give_all(store)
+        with store.read("alice") as snapshot:
+            assert nearest(snapshot, vector(1, 0.2)) == [1, 3, 2]
+        assert vectors_of(store).switch_vectors()
+        store.expect_embedder(OTHER.name, OTHER.dimension)
+        with store.read("alice") as snapshot:
+            assert nearest(snapshot, other_vector(1, 10)) == [2, 1, 3]
+            assert snapshot.similarities(other_vector(1), snapshot.within(NOW)).cosine.shape == (3,)
+        assert (store.meta.embedder, store.meta.dimension) == ("other", OTHER.dimension)
+        assert store.meta.digests == "builders"
+
+    def test_what_is_stored_after_the_switch_is_of_the_new_model(self, store: Store) -> None:
+        fill(store)
+        reembed(store)
+        with store.write("alice") as tx:
+            new = Passage(Span(0, 1), tokens=1, terms={}, vector=other_vector(1, 7.5))
+            tx.insert([(memory(5, "n"), entry(new))])
+        with store.read("alice") as snapshot:
+            assert nearest(snapshot, other_vector(1, 7.4)) == [5, 2, 1, 3]
+        with pytest.raises(InvalidInput), store.write("alice") as tx:
+            tx.insert([(memory(6), short_entry("old", 1))])
+
+    def test_who_expects_the_model_of_before_is_refused_from_the_switch_on(
+        self, store: Store
+    ) -> None:
+        fill(store)
+        vectors_of(store).begin_reembedding(OTHER)
+        give_all(store)
+        store.check_embedder()
+        assert vectors_of(store).switch_vectors()
+        with store.read("alice") as snapshot:
+            for search in (
+                lambda: snapshot.nearest(vector(1), 9, NOW),
+                lambda: snapshot.vectors([b"d" * 16]),
+                lambda: snapshot.within(NOW),
+            ):
+                with pytest.raises(WrongEmbeddingModel, match=r"no longer of builders") as raised:
+                    search()
+                assert raised.value.is_changed
+                assert "other (4 dimensions)" in str(raised.value)
+            assert [one.content for one in snapshot.memories([record_id(1)])] == ["short"]
+        for owner_id in ("alice", "carol"):
+            with pytest.raises(WrongEmbeddingModel), store.write(owner_id) as tx:
+                tx.insert([(memory(8, owner_id=owner_id), short_entry("late", 1))])
+        for check in (store.check_embedder, lambda: store.adopt_embedder("builders", DIMENSION)):
+            with pytest.raises(WrongEmbeddingModel, match="no longer of builders"):
+                check()
+        with store.write("alice") as tx:
+            tx.insert([(memory(9, "keywords"), short_entry("keywords"))])
+        assert store.owners() == ["alice", "bob"]
+
+    def test_a_snapshot_stands_still_while_vectors_are_switched(self, store: Store) -> None:
+        fill(store)
+        vectors_of(store).begin_reembedding(OTHER)
+        give_all(store)
+        with store.read("alice") as before:
+            assert before.counter == 1
+            assert vectors_of(store).switch_vectors()
+            assert nearest(before, vector(1, 0.2)) == [1, 3, 2]
+
+    def test_another_model_than_the_stores_is_not_expected(self, store: Store) -> None:
+        remember(store, memory(1))
+        store.expect_embedder("builders", None)
+        for name, dimension in (("builders", DIMENSION + 1), ("another", None)):
+            with pytest.raises(WrongEmbeddingModel, match="memolith reembed --model"):
+                store.expect_embedder(name, dimension)
+
+    def test_a_model_whose_vectors_are_being_made_is_named_so(self, store: Store) -> None:
+        remember(store, memory(1))
+        vectors_of(store).begin_reembedding(OTHER)
+        with pytest.raises(WrongEmbeddingModel, match="finish the change"):
+            store.expect_embedder(OTHER.name, OTHER.dimension)
+
+    def test_there_is_no_switch_while_a_passage_has_no_new_vector(self, store: Store) -> None:
+        fill(store)
+        vectors_of(store).begin_reembedding(OTHER)
+        assert vectors_of(store).bare_owners() == ["alice", "bob"]
+        assert not vectors_of(store).switch_vectors()
+        give_all(store)
+        assert vectors_of(store).bare_owners() == []
+        remember(store, memory(5))
+        assert vectors_of(store).count_bare("alice") == 1
+        assert not vectors_of(store).switch_vectors()
+        give_all(store)
+        assert vectors_of(store).switch_vectors()
+
+    def test_a_switch_waits_for_who_is_writing(self, store: Store) -> None:
+        fill(store)
+        vectors_of(store).begin_reembedding(OTHER)
+        give_all(store)
+        with ThreadPoolExecutor(1) as pool:
+            with store.write("alice") as tx:
+                tx.insert([(memory(8, "late"), short_entry("late", 1))])
+                switched = pool.submit(vectors_of(store).switch_vectors)
+            assert not switched.result(_PATIENCE_S)
+
+    def test_passages_are_given_as_they_stand_in_their_texts(self, store: Store) -> None:
+        long = entry(
+            passage({"one": 1}, [1], span=Span(0, 3)), passage({"two": 1}, [1], span=Span(4, 7))
+        )
+        with store.write("alice") as tx:
+            tx.insert([(memory(1, "one two"), long), (memory(2, "bare"), short_entry("bare"))])
+            said = message(3, "hello", sequence=1, speaker="Bob")
+            tx.log("s1", [(said, short_entry("hello", 1))])
+        with store.write("alice") as tx:
+            tx.revise(memory(1, "three", version=2, updated_at=at(9)), short_entry("three", 1))
+            tx.close_messages([record_id(3)], at(9))
+        vectors_of(store).begin_reembedding(OTHER)
+        bare = vectors_of(store).bare_passages("alice", _ALL)
+        said_by = [(each.text, each.speaker) for each in bare.passages]
+        assert said_by == [("one", None), ("two", None), ("hello", "Bob"), ("three", None)]
+        assert vectors_of(store).count_bare("alice") == len(said_by)
+
+    @pytest.mark.parametrize("limit", [1, 2, 3])
+    def test_what_has_its_vector_is_not_given_again(self, store: Store, limit: int) -> None:
+        fill(store)
+        vectors_of(store).begin_reembedding(OTHER)
+        taken: list[int] = []
+        while not taken or taken[-1]:
+            vectors_of(store).begin_reembedding(OTHER)
+            taken.append(give(store, limit=limit))
+        assert sum(taken) == 3
+        assert max(taken) == limit
+
+    def test_the_vector_of_the_same_text_is_known(self, store: Store) -> None:
+        same = [
+            entry(passage({"tea": 1}, [1], span=Span(0, 3), digest=b"d" * 16)) for _ in range(2)
+        ]
+        with store.write("alice") as tx:
+            tx.insert([(memory(1, "tea"), same[0])])
+        vectors_of(store).begin_reembedding(OTHER)
+        give(store)
+        with store.write("alice") as tx:
+            tx.insert([(memory(2, "tea"), same[1])])
+        (bare,) = vectors_of(store).bare_passages("alice", _ALL).passages
+        assert bare.vector is not None
+        assert bare.vector.tolist() == by_length(bare).tolist()
+        give(store)
+        assert vectors_of(store).switch_vectors()
+        store.expect_embedder(OTHER.name, None)
+        with store.read("alice") as snapshot:
+            known = snapshot.vectors([b"d" * 16])
+            assert {digest: one.tolist() for digest, one in known.items()} == {
+                b"d" * 16: by_length(bare).tolist()
+            }
+
+    def test_vectors_of_another_length_are_refused(self, store: Store) -> None:
+        fill(store)
+        vectors_of(store).begin_reembedding(OTHER)
+        with pytest.raises(InvalidInput):
+            give(store, lambda _: vector(1))
+        assert vectors_of(store).count_bare("alice") == 3
+
+    def test_passages_that_were_removed_meanwhile_get_none(self, store: Store) -> None:
+        fill(store)
+        vectors_of(store).begin_reembedding(OTHER)
+        bare = vectors_of(store).bare_passages("alice", _ALL)
+        with store.write("alice") as tx:
+            tx.purge([record_id(1)])
+        made = {each.place: by_length(each) for each in bare.passages}
+        assert not vectors_of(store).give_vectors("alice", bare, made)
+        give_all(store)
+        store.erase("bob", at(9))
+        assert vectors_of(store).switch_vectors()
+        store.expect_embedder(OTHER.name, None)
+        with store.read("alice") as snapshot:
+            assert nearest(snapshot, other_vector(1, 10)) == [2, 3]
+
+    def test_one_model_at_a_time(self, store: Store) -> None:
+        fill(store)
+        assert vectors_of(store).reembedding is None
+        with pytest.raises(Conflict):
+            vectors_of(store).bare_passages("alice", _ALL)
+        with pytest.raises(Conflict):
+            vectors_of(store).switch_vectors()
+        vectors_of(store).begin_reembedding(OTHER)
+        assert vectors_of(store).reembedding == OTHER
+        with pytest.raises(Conflict, match="other"):
+            vectors_of(store).begin_reembedding(EmbeddingModel("third", 4))
+
+    def test_what_is_given_up_leaves_nothing(self, store: Store) -> None:
+        fill(store)
+        vectors_of(store).begin_reembedding(OTHER)
+        bare = vectors_of(store).bare_passages("bob", _ALL)
+        give(store, limit=2)
+        assert vectors_of(store).abandon_reembedding()
+        assert not vectors_of(store).abandon_reembedding()
+        made = {each.place: by_length(each) for each in bare.passages}
+        assert not vectors_of(store).give_vectors("bob", bare, made)
+        assert vectors_of(store).has_unused_vectors
+        third = EmbeddingModel("third", OTHER.dimension)
+        with pytest.raises(Conflict):
+            vectors_of(store).begin_reembedding(third)
+        remove_unused(store)
+        assert not vectors_of(store).has_unused_vectors
+        vectors_of(store).begin_reembedding(third)
+        assert vectors_of(store).count_bare("alice") == 3
+        with store.read("alice") as snapshot:
+            assert nearest(snapshot, vector(1, 0.2)) == [1, 3, 2]
+
+    def test_vectors_can_be_made_anew_again_and_again(self, store: Store) -> None:
+        fill(store)
+        reembed(store)
+        vectors_of(store).begin_reembedding(EmbeddingModel("builders", DIMENSION))
+        give_all(store, lambda bare: vector(1, len(bare.text)))
+        assert vectors_of(store).switch_vectors()
+        remove_unused(store)
+        with pytest.raises(WrongEmbeddingModel), store.read("alice") as snapshot:
+            snapshot.within(NOW)
+        store.expect_embedder("builders", DIMENSION)
+        with store.read("alice") as snapshot:
+            assert nearest(snapshot, vector(1, 10)) == [2, 1, 3]
+            assert snapshot.statistics().vectors == 3
+
+    def test_a_store_without_vectors_takes_the_model(self, store: Store) -> None:
+        reembed(store)
+        assert store.meta.embedder == OTHER.name
+        assert store.meta.digests == "builders"
+
+    def test_who_is_asked_to_wait_writes_after_that(self, store: Store) -> None:
+        fill(store)
+        vectors_of(store).hold_writers()
+        with ThreadPoolExecutor(1) as pool:
+            writing = pool.submit(remember, store, memory(5))
+            with store.read("alice") as snapshot:
+                assert snapshot.memories([record_id(5)]) == []
+            vectors_of(store).release_writers()
+            writing.result(_PATIENCE_S)
+        with store.read("alice") as snapshot:
+            assert len(snapshot.memories([record_id(5)])) == 1

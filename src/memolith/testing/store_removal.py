@@ -1,0 +1,300 @@
+"""The contract of removing for good; see `memolith.ports.removal`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from memolith.domain.memories import Action, Event, Link, Source, State
+from memolith.domain.recall import Scope
+from memolith.errors import InvalidInput, NotFound, OwnerErased
+from memolith.testing.builders import at, memory, message, record_id, short_entry, vector
+
+if TYPE_CHECKING:
+    from memolith.ports.store import Snapshot, Store
+
+_NOW = Scope(now=at(99))
+
+
+def _fill(store: Store, owner: str = "alice") -> None:
+    """Store three messages in a session, the second reworded, and two memories of them."""
+    sources = (Source(record_id(11)), Source(record_id(12)))
+    with store.write(owner) as tx:
+        said = [message(n, f"said {n}", sequence=n - 10) for n in (11, 12, 13)]
+        tx.log("s1", [(each, short_entry(each.content, 1)) for each in said])
+        kept = memory(1, "tea", owner_id=owner, sources=sources, tags=("a",), key="drink")
+        tx.insert([(kept, short_entry("tea", 1)), (memory(2, owner_id=owner), short_entry("cup"))])
+        tx.link([Link(record_id(1), record_id(2), "near")])
+        tx.record([Event(record_id(1), Action.REMEMBERED, at(1), "user", 1)])
+    with store.write(owner) as tx:
+        other = message(12, "less", sequence=2, version=2)
+        tx.revise_message(other, short_entry("less", 2), at(20))
+
+
+def _words(snapshot: Snapshot) -> set[str]:
+    """Return the keywords that are found, now or at any time."""
+    words = ("tea", "cup", "said", "less", "new", "11", "12", "13")
+    scopes = (_NOW, Scope(now=at(99), as_of=at(15)))
+    return {
+        word
+        for word in words
+        if any(len(snapshot.postings([word], scope).passages) for scope in scopes)
+    }
+
+
+class RemovalContract:
+    """Purging and rewording."""
+
+    def test_a_purged_memory_leaves_nothing_behind(self, store: Store) -> None:
+        _fill(store)
+        with store.write("alice") as tx:
+            tx.purge([record_id(1), record_id(77)])
+        with store.read("alice") as snapshot:
+            assert snapshot.memories([record_id(1)]) == []
+            assert snapshot.history(record_id(1)) is None
+            assert snapshot.by_key("drink") is None
+            assert snapshot.by_content("tea") == []
+            assert snapshot.derived([record_id(11)]) == {}
+            assert "tea" not in _words(snapshot)
+            near = snapshot.nearest(vector(1), 9, Scope(now=at(99), kinds=frozenset({"fact"})))
+            assert record_id(1) not in snapshot.items(near).record_id
+        with store.write("alice") as tx:
+            again = memory(1, "tea", key="drink", tags=("b",))
+            tx.insert([(again, short_entry("tea"))])
+        with store.read("alice") as snapshot:
+            assert snapshot.history(record_id(1)).events == ()  # type: ignore[union-attr] # None would fail too
+            page = snapshot.page(
+                states=frozenset(State), kinds=None, tags=("a",), limit=9, cursor=None
+            )
+            assert page.memories == ()
+
+    def test_who_referred_to_it_lets_go(self, store: Store) -> None:
+        _fill(store)
+        with store.write("alice") as tx:
+            sources = (Source(record_id(1), "memory"), Source(record_id(13)))
+            tx.insert([(memory(3, sources=sources), short_entry("x"))])
+            gone = memory(2, state=State.SUPERSEDED, superseded_by=record_id(1))
+            tx.amend(gone)
+            tx.purge([record_id(1), record_id(11)])
+        with store.read("alice") as snapshot:
+            two, three = snapshot.memories([record_id(2), record_id(3)])
+            assert (two.state, two.superseded_by) == (State.SUPERSEDED, None)
+            assert three.sources == (Source(record_id(13)),)
+
+    def test_a_purged_message_leaves_its_place_empty(self, store: Store) -> None:
+        _fill(store)
+        with store.write("alice") as tx:
+            tx.purge([record_id(13), record_id(12)])
+            assert tx.next_sequence("s1") == 4
+        with store.read("alice") as snapshot:
+            assert [each.id for each in snapshot.messages()] == [record_id(11)]
+            assert snapshot.wordings([record_id(12), record_id(13)]) == {}
+            (session,) = snapshot.sessions()
+            assert (session.messages, session.last_at) == (1, at(11))
+            assert _words(snapshot) == {"tea", "cup", "said", "11"}
+            assert snapshot.adjacent(record_id(11), 1) is None
+        with store.write("alice") as tx:
+            tx.purge([record_id(11)])
+        with store.read("alice") as snapshot:
+            assert snapshot.sessions() == []
+
+    def test_who_has_said_nothing_else_is_no_longer_a_participant(self, store: Store) -> None:
+        speakers = ("Ann", "Bob", "Ann", "Cid")
+        said = [message(n, sequence=n, speaker=who) for n, who in enumerate(speakers, start=1)]
+        with store.write("alice") as tx:
+            tx.log("s1", [(each, short_entry("x")) for each in said])
+            other = message(4, sequence=4, speaker="Dan", version=2)
+            tx.revise_message(other, short_entry("y"), at(20))
+        with store.write("alice") as tx:
+            tx.purge([record_id(2), record_id(1)])
+        with store.read("alice") as snapshot:
+            assert [one.name for one in snapshot.participants()] == ["Ann", "Cid", "Dan"]
+        with store.write("alice") as tx:
+            tx.purge([record_id(4), record_id(3)])
+            assert tx.participants() == []
+            tx.log("s1", [(message(5, sequence=5, speaker="Bob"), short_entry("x"))])
+            assert [one.name for one in tx.participants()] == ["Bob"]
+
+    def test_a_removed_session_is_gone_with_its_messages(self, store: Store) -> None:
+        _fill(store)
+        _fill(store, "bob")
+        with store.write("alice") as tx:
+            kept = message(21, "other", sequence=1, session_id="s2", speaker="Bob")
+            tx.log("s2", [(kept, short_entry("new"))])
+            tx.remove_sessions(["s1", "s3", "s1"])
+        with store.read("alice") as snapshot:
+            assert [one.id for one in snapshot.sessions()] == ["s2"]
+            assert [one.id for one in snapshot.messages()] == [record_id(21)]
+            assert snapshot.wordings([record_id(12)]) == {}
+            assert [one.name for one in snapshot.participants()] == ["Bob"]
+            assert _words(snapshot) == {"tea", "cup", "new"}
+            (first,) = snapshot.memories([record_id(1)])
+            assert first.sources == ()
+        with store.read("bob") as snapshot:
+            assert [one.id for one in snapshot.sessions()] == ["s1"]
+            assert _words(snapshot) == {"tea", "cup", "said", "less", "11", "12", "13"}
+
+    def test_memories_outlive_their_session(self, store: Store) -> None:
+        _fill(store)
+        with store.write("alice") as tx:
+            source = (Source(record_id(1), "memory"), Source(record_id(12)))
+            both = memory(3, "pot", session_id="s1", sources=source)
+            tx.insert(
+                [(both, short_entry("pot", 1)), (memory(4, session_id="s2"), short_entry(""))]
+            )
+            new = replace(both, content="new", version=2, updated_at=at(30))
+            tx.revise(new, short_entry("new", 1))
+        with store.write("alice") as tx:
+            tx.remove_sessions(["s1", "s2"])
+            assert [one.session_id for one in tx.memories([record_id(3), record_id(4)])] == [
+                None,
+                None,
+            ]
+        with store.read("alice") as snapshot:
+            history = snapshot.history(record_id(3))
+            assert history is not None
+            for version in history.versions:
+                assert version.memory.session_id is None
+                assert version.memory.sources == (Source(record_id(1), "memory"),)
+            assert snapshot.vitals(states=frozenset(State)).session.tolist() == [-1] * 4
+            scope = Scope(now=at(99), session_id="s1")
+            assert len(snapshot.nearest(vector(1), 9, scope)) == 0
+            assert len(snapshot.nearest(vector(1), 9, _NOW)) == 2
+
+    def test_a_session_logged_under_a_removed_name_is_another(self, store: Store) -> None:
+        _fill(store)
+        with store.read("alice") as snapshot:
+            (old,) = snapshot.sessions()
+        with store.write("alice") as tx:
+            tx.remove_sessions(["s1"])
+            assert tx.next_sequence("s1") == 1
+            tx.log("s1", [(message(31, sequence=1), short_entry("new"))])
+        with store.read("alice") as snapshot:
+            (new,) = snapshot.sessions()
+            assert (new.id, new.messages) == ("s1", 1)
+            assert new.number != old.number
+
+    def test_removing_no_session_changes_nothing(self, store: Store) -> None:
+        _fill(store)
+        with store.write("alice") as tx:
+            tx.remove_sessions([])
+            tx.remove_sessions(["s2", "a\0b"])
+        with store.read("alice") as snapshot:
+            assert snapshot.counter == 2
+
+    def test_another_owners_records_stay(self, store: Store) -> None:
+        _fill(store)
+        _fill(store, "bob")
+        with store.write("alice") as tx:
+            tx.purge([record_id(n) for n in (1, 2, 11, 12, 13)])
+        with store.read("bob") as snapshot:
+            assert _words(snapshot) == {"tea", "cup", "said", "less", "11", "12", "13"}
+            assert len(snapshot.memories([record_id(1), record_id(2)])) == 2
+            assert snapshot.derived([record_id(11)]).keys() == {record_id(11)}
+
+    def test_wordings_are_all_versions_with_their_times(self, store: Store) -> None:
+        _fill(store)
+        with store.read("alice") as snapshot:
+            first, second = snapshot.wordings([record_id(12), record_id(77)])[record_id(12)]
+            assert (first.message.content, first.valid_from, first.valid_to) == (
+                "said 12",
+                at(12),
+                at(20),
+            )
+            assert (second.message.content, second.valid_to) == ("less", None)
+            assert snapshot.adjacent(record_id(12), -1) == record_id(11)
+            assert snapshot.adjacent(record_id(12), 1) == record_id(13)
+            assert snapshot.adjacent(record_id(11), -1) is None
+
+    def test_reworded_versions_keep_times_and_place(self, store: Store) -> None:
+        _fill(store)
+        with store.write("alice") as tx:
+            versions = [each.message for each in tx.wordings([record_id(12)])[record_id(12)]]
+            new = [message(12, "new", sequence=9, version=each.version) for each in versions]
+            tx.reword(record_id(12), [(each, short_entry("new", 3)) for each in new])
+        with store.read("alice") as snapshot:
+            both = snapshot.wordings([record_id(12)])[record_id(12)]
+            assert [(each.message.content, each.message.sequence) for each in both] == [
+                ("new", 2),
+                ("new", 2),
+            ]
+            assert [each.valid_from for each in both] == [at(12), at(20)]
+            assert _words(snapshot) == {"tea", "cup", "said", "new", "11", "13"}
+
+    def test_a_version_that_is_not_given_is_removed(self, store: Store) -> None:
+        _fill(store)
+        with store.write("alice") as tx:
+            first = message(12, "new", sequence=2)
+            tx.reword(record_id(12), [(first, short_entry("new"))])
+        with store.read("alice") as snapshot:
+            assert snapshot.messages(ids=[record_id(12)]) == []
+            then = snapshot.messages(ids=[record_id(12)], as_of=at(15))
+            assert [each.content for each in then] == ["new"]
+            assert snapshot.originals([record_id(12)])[0].version == 1
+
+    def test_what_is_not_there_cant_be_reworded(self, store: Store) -> None:
+        _fill(store)
+        entry = short_entry("new")
+        with pytest.raises(NotFound), store.write("alice") as tx:
+            tx.reword(record_id(77), [(message(77, sequence=1), entry)])
+        with pytest.raises(NotFound), store.write("alice") as tx:
+            tx.reword(record_id(12), [(message(12, sequence=2, version=3), entry)])
+        with pytest.raises(InvalidInput), store.write("alice") as tx:
+            tx.reword(record_id(12), [])
+        with store.read("alice") as snapshot:
+            assert "new" not in _words(snapshot)
+
+    def test_a_purge_that_fails_changes_nothing(self, store: Store) -> None:
+        _fill(store)
+        with pytest.raises(ZeroDivisionError), store.write("alice") as tx:
+            tx.purge([record_id(1), record_id(12)])
+            raise ZeroDivisionError
+        with store.read("alice") as snapshot:
+            assert _words(snapshot) == {"tea", "cup", "said", "less", "11", "12", "13"}
+
+
+class ErasureContract:
+    """Erasing owners."""
+
+    def test_an_erased_owner_has_nothing_and_is_not_listed(self, store: Store) -> None:
+        _fill(store)
+        _fill(store, "bob")
+        assert store.erase("alice", at(50))
+        assert store.owners() == ["bob"]
+        assert store.settle()
+        with store.read("alice") as snapshot:
+            assert snapshot.counter == 0
+            assert snapshot.messages() == []
+            assert _words(snapshot) == set()
+        with store.read("bob") as snapshot:
+            assert "tea" in _words(snapshot)
+
+    def test_nothing_is_written_for_an_erased_owner(self, store: Store) -> None:
+        _fill(store)
+        store.erase("alice", at(50))
+        assert store.is_erased("alice")
+        assert not store.is_erased("bob")
+        with pytest.raises(OwnerErased), store.write("alice"):
+            pass
+        store.touch("alice", {record_id(1): (1, at(60))})
+        assert store.owners() == []
+
+    def test_erasing_again_changes_nothing(self, store: Store) -> None:
+        _fill(store)
+        assert store.erase("alice", at(50))
+        assert not store.erase("alice", at(51))
+        assert not store.erase("carol", at(52))
+        assert store.is_erased("carol")
+
+    def test_who_is_readmitted_begins_with_nothing(self, store: Store) -> None:
+        _fill(store)
+        store.erase("alice", at(50))
+        assert store.readmit("alice")
+        assert not store.readmit("alice")
+        with store.read("alice") as snapshot:
+            assert _words(snapshot) == set()
+        _fill(store)
+        with store.read("alice") as snapshot:
+            assert "tea" in _words(snapshot)

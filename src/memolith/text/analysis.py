@@ -1,0 +1,165 @@
+"""Terms: what keyword search knows of a text.
+
+A term depends on the word alone, never on the text around it, so that a question of one word
+finds the word in any text. There are two exceptions, for texts that would have no term at all:
+one of stop words only keeps them, and one of symbols only has these.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import lru_cache
+from itertools import chain, pairwise
+
+import Stemmer
+
+from memolith.text.expressions import expression
+from memolith.text.stopwords import STOP_WORDS
+
+ANALYSER_VERSION = 1
+"""Changes when the same text gets other terms; what was indexed under another is indexed anew."""
+
+MAX_TERM_CHARS = 64
+"""Longer words (keys, base64) are known by their beginning. A guess."""
+
+# Characters of a word: letters, digits, "_", and what Python's \w leaves out of scripts that
+# write vowels as marks, or join letters by an invisible character.
+_MARKS = (
+    "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
+    "\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed"
+    "\u0900-\u0963\u0970-\u0df3\u0e30-\u0e3a\u0e40-\u0e4e\u0eb0-\u0ece\u0f18-\u0f39\u0f71-\u0fbc"
+    "\u102b-\u103e\u1056-\u109d\u17b4-\u17d3\u200c\u200d\u3099\u309a\ufe20-\ufe2f"
+)
+_LETTER = rf"[\w{_MARKS}]"
+_WORD = expression(rf"{_LETTER}+(?:['’.]{_LETTER}+|(?<=\d)[,:]\d+)*(?:\+\+|#(?!\w))?")
+_SYMBOL = expression(r"[^\s\u200b-\u200f\ufe00-\ufe0f]")
+
+# Scripts that put no space between words: Thai, Lao, Tibetan, Burmese, Khmer; kana, Han and what
+# stands between them; Hangul separately, whose words carry their endings.
+_HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_UNSPACED = (
+    "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff"
+    f"\uff66-\uff9f{_HAN}"
+)
+_HANGUL = "\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3"
+_BY_CHARACTER = expression(rf"[{_UNSPACED}]+|[{_HANGUL}]+")
+_IS_HAN = expression(rf"[{_HAN}]")
+_CYRILLIC = expression(r"[\u0400-\u04ff]")
+
+# Evidence, within one word, that it is German: letters or a suffix that English words lack.
+_GERMAN = expression(
+    r".*[äöüß]|.{3,}(?:ung|heit|keit|schaft)(?:en)?$|.{3,}(?:lich|isch)(?:e[mnrs]?)?$"
+)
+_FOLDED_MARKS = expression("[\u0300-\u036f\u0591-\u05c7\u0640\u064b-\u0652\u200c\u200d]")
+_THOUSANDS = expression(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_NO_NAME = expression(r"[\W_]+")
+_LETTERS_WITH_POINTS = expression(r"[^\W\d_](?:\.[^\W\d_])+")
+_PART = expression(r"[^._+#]+")
+_CACHE_SIZE = 1 << 16
+
+
+def terms(text: str) -> list[str]:
+    """Return a text's terms in order, with repetitions: folded, without stop words, stemmed.
+
+    Latin words are stemmed as English, or as German where the word itself shows it. Names with
+    points or underscores, "C++" and "C#" stand whole and in parts; writing without spaces by
+    pairs of characters, and each Chinese character by itself.
+    """
+    words = _WORD.findall(text)
+    found = list(chain.from_iterable(map(_terms_of, words)))
+    if found:
+        return found
+    kept = [_folded(word)[:MAX_TERM_CHARS] for word in words]
+    return kept or [_folded(symbol) for symbol in _SYMBOL.findall(text)]
+
+
+def _terms_of(word: str) -> tuple[str, ...]:
+    # A word that is no word (a megabyte of base64) is not worth a place in the cache.
+    return _cached_terms(word) if len(word) <= MAX_TERM_CHARS else _analysed(word)
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def _cached_terms(word: str) -> tuple[str, ...]:
+    return _analysed(word)
+
+
+def _analysed(word: str) -> tuple[str, ...]:
+    lower = _bare(word.lower().replace("’", "'"))
+    if _is_no_term(word, lower):
+        return ()
+    if not word.isascii() and _BY_CHARACTER.search(word):
+        return tuple(_terms_by_character(word))
+    if lower[0].isdigit():
+        return (_numeral(lower),)
+    if _LETTERS_WITH_POINTS.fullmatch(lower):  # "U.S." is "US"
+        lower = lower.replace(".", "")
+    if lower.isalpha():
+        return (_stemmed(lower),)
+    return tuple(_stemmed(part) for part in _whole_and_parts(lower) if part not in STOP_WORDS)
+
+
+def _numeral(lower: str) -> str:
+    """Return one term for a number, with a decimal point and no commas between thousands."""
+    mark = "" if _THOUSANDS.fullmatch(lower) else "."
+    return _folded(lower.replace(",", mark))[:MAX_TERM_CHARS]
+
+
+def _bare(lower: str) -> str:
+    """Return a word without the possessive 's or the rest of a contraction."""
+    stem, mark, ending = lower.rpartition("'")
+    return stem if mark and ending in {"s", "m", "re", "ve", "ll", "d"} else lower
+
+
+def _is_no_term(word: str, lower: str) -> bool:
+    """Tell whether a word is a stop word (in capitals it is a name: US, IT, WHO) or bare "_"."""
+    if lower in STOP_WORDS:
+        return len(lower) == 1 or not word.isupper()
+    return _NO_NAME.fullmatch(lower) is not None
+
+
+def _whole_and_parts(lower: str) -> list[str]:
+    joined = lower.replace("'", "")
+    parts = [part for piece in lower.split("'") for part in _PART.findall(piece)]
+    return [joined, *(part for part in parts if part != joined)]
+
+
+def _stemmed(lower: str) -> str:
+    if not lower.isalpha():
+        return _folded(lower)[:MAX_TERM_CHARS]
+    if lower.isascii() and not _GERMAN.match(lower):
+        return _stem("english", lower)[:MAX_TERM_CHARS]
+    if _CYRILLIC.match(lower):
+        return _folded(_stem("russian", lower))[:MAX_TERM_CHARS]
+    if _GERMAN.match(lower):
+        return _folded(_stem("german", lower))[:MAX_TERM_CHARS]
+    return _stem("english", _folded(lower))[:MAX_TERM_CHARS]
+
+
+def _stem(language: str, word: str) -> str:
+    # A stemmer must not be used by two threads at once; making one costs 0.3 µs.
+    stem: str = Stemmer.Stemmer(language, 0).stemWord(word)
+    return stem
+
+
+def _folded(word: str) -> str:
+    """Return a word without case, accents and differences of width; ß as ss."""
+    if word.isascii():
+        return word.lower()
+    decomposed = unicodedata.normalize("NFKD", word.casefold())
+    return unicodedata.normalize("NFKC", _FOLDED_MARKS.sub("", decomposed)) or word
+
+
+def _terms_by_character(word: str) -> list[str]:
+    """Return the terms of a word that has writing without spaces in it, or Hangul."""
+    found: list[str] = []
+    end = 0
+    for run in _BY_CHARACTER.finditer(word):
+        found += terms(word[end : run.start()]) if run.start() > end else []
+        found += _by_pairs(_folded(run[0]))
+        end = run.end()
+    return found + terms(word[end:]) if end < len(word) else found
+
+
+def _by_pairs(run: str) -> list[str]:
+    pairs = [first + second for first, second in pairwise(run)]
+    return pairs + _IS_HAN.findall(run) if pairs else [run]

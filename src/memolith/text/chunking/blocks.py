@@ -1,0 +1,176 @@
+"""Blocks of a text: its paragraphs, headings, fenced code, lists and tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from enum import Enum, auto
+
+from memolith.text.chunking.lines import Line, lines
+from memolith.text.code import closes_fence, opened_fence
+from memolith.text.expressions import expression
+from memolith.values import dataclass
+
+# An item of a list with blank lines between its items that is longer than this is a paragraph
+# that happens to be numbered, and a block of its own. About 50 tokens: the least of a chunk.
+_LONG_ITEM_CHARS = 200
+
+_HEADING = expression(r" {0,3}#{1,6}(?:\s|$)")
+ITEM = expression(
+    r"[ \t]*(?!(?:[-*_][ \t]*){3,}$)"  # no thematic break
+    r"(?:(?P<bullet>[-*+•‣◦▪·])|(?P<number>\d{1,3}|[a-z])[.)])[ \t]+\S",
+    re.MULTILINE,
+)
+"""The beginning of a list's item, at a line's beginning."""
+_ROW = expression(r"[ \t]*\|")
+# The row under a table's head: GitHub Flavored Markdown, "Tables".
+_RULE_ROW = expression(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
+# With none of these at its beginning, and no pipe in it, a line is a line of prose.
+_SPECIAL = expression(r"[ \t]*(?:[`~#|+•‣◦▪·*-]|\w{1,3}[.)])")
+
+
+class BlockKind(Enum):
+    """What a block is."""
+
+    PROSE = auto()
+    HEADING = auto()
+    CODE = auto()
+    LIST = auto()
+    TABLE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A stretch of lines that belong together, with the white space after it.
+
+    Attributes:
+        kind: What it is.
+        start: Where it begins in the whole text.
+        text: The stretch; of white space alone only where there is nothing before it, or more
+            of it than is looked at.
+    """
+
+    kind: BlockKind
+    start: int
+    text: str
+
+
+def blocks(pieces: Iterable[str], look_ahead_chars: int) -> Iterator[Block]:
+    """Yield the blocks of a text that comes in pieces; together they are the whole text.
+
+    One of more than `look_ahead_chars` characters comes as several of its kind.
+    """
+    gathering = _Gathering(look_ahead_chars)
+    for line in lines(pieces, look_ahead_chars):
+        yield from gathering.add(line)
+    yield from gathering.taken(BlockKind.PROSE)
+
+
+class _Gathering:
+    """The lines of the block that is being read, and what must be known of them."""
+
+    def __init__(self, longest: int) -> None:
+        self._longest = longest
+        self._kind = BlockKind.PROSE
+        self._lines: list[str] = []
+        self._start = 0
+        self._size = 0
+        self._item_size = 0
+        self._opening: str | None = None  # the marks of the fence that is open
+        self._after_blank = False
+
+    def add(self, line: Line) -> Iterator[Block]:
+        """Take a line; yield the block that it ends."""
+        text = line.text
+        if line.fresh and self._is_under_table_head(text):
+            head = self._lines.pop()
+            self._size -= len(head)
+            yield from self.taken(BlockKind.TABLE)
+            self._append(head)
+        elif line.fresh and (kind := self._begun(text)) is not None:
+            yield from self.taken(kind)
+        elif self._size + len(text) > self._longest:
+            yield from self.taken(self._kind)
+        if line.fresh:
+            self._note(text)
+        self._append(text)
+
+    def taken(self, kind: BlockKind) -> Iterator[Block]:
+        """Yield the block read so far, if any; the next is of the kind named."""
+        if self._lines:
+            yield Block(self._kind, self._start, "".join(self._lines))
+        self._lines = []
+        self._start += self._size
+        self._size = 0
+        self._kind = kind
+
+    def _append(self, text: str) -> None:
+        self._lines.append(text)
+        self._size += len(text)
+        self._item_size += len(text)
+
+    def _note(self, text: str) -> None:
+        """Note what the lines that follow depend on."""
+        if self._opening is not None:
+            if closes_fence(text.rstrip("\n"), self._opening):
+                self._opening = None
+        elif text[:4].lstrip(" ")[:1] in ("`", "~"):
+            self._opening = opened_fence(text.rstrip("\n"))
+        elif self._kind is BlockKind.LIST and ITEM.match(text):
+            self._item_size = 0
+        self._after_blank = not text.strip()
+
+    def _is_under_table_head(self, text: str) -> bool:
+        return (
+            self._kind is BlockKind.PROSE
+            and self._opening is None
+            and not self._after_blank
+            and "|" in text
+            and bool(self._lines)
+            and "|" in self._lines[-1]
+            and len(self._lines[-1]) + len(text) <= self._longest
+            and _RULE_ROW.match(text) is not None
+        )
+
+    def _begun(self, text: str) -> BlockKind | None:
+        """Return the kind of the block that a line begins; None: it belongs to the one before."""
+        if self._opening is not None or not text.strip():
+            return None
+        special = _SPECIAL.match(text) is not None
+        if special and (kind := self._special_kind(text)) is not None:
+            return None if self._goes_on(kind, text) else kind
+        return None if self._goes_on(BlockKind.PROSE, text) else BlockKind.PROSE
+
+    def _special_kind(self, text: str) -> BlockKind | None:
+        if opened_fence(text.rstrip("\n")) is not None:
+            return BlockKind.CODE
+        if _HEADING.match(text):
+            return BlockKind.HEADING
+        if _ROW.match(text):
+            return BlockKind.TABLE
+        return BlockKind.LIST if self._is_item(text) else None
+
+    def _is_item(self, text: str) -> bool:
+        """Tell whether a line is a list's item; "1984." at a line's end in a paragraph is none."""
+        item = ITEM.match(text)
+        if item is None:
+            return False
+        within = self._kind is BlockKind.PROSE and not self._after_blank and bool(self._lines)
+        return not within or item["number"] in (None, "1", "a")
+
+    def _goes_on(self, kind: BlockKind, text: str) -> bool:
+        """Tell whether a line that looks like that kind belongs to the block before it."""
+        if self._kind is BlockKind.LIST:
+            return self._list_goes_on(kind, text)
+        if self._after_blank or kind in (BlockKind.CODE, BlockKind.HEADING):
+            return False
+        if self._kind is BlockKind.TABLE:
+            return "|" in text
+        return self._kind is kind is not BlockKind.LIST
+
+    def _list_goes_on(self, kind: BlockKind, text: str) -> bool:
+        if text.startswith(("  ", "\t")):
+            return True
+        if kind is BlockKind.LIST:
+            return not self._after_blank or self._item_size <= _LONG_ITEM_CHARS
+        return kind is BlockKind.PROSE and not self._after_blank

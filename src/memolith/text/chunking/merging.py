@@ -1,0 +1,97 @@
+"""Merging: short pieces join a neighbour."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from memolith.domain.items import Span
+from memolith.text.chunking.blocks import BlockKind
+from memolith.text.chunking.model import Sizes
+from memolith.text.chunking.pieces import Piece
+from memolith.text.cutting import Room
+from memolith.text.expressions import expression
+
+# A line this short that ends in no mark is a title. A guess.
+_TITLE_CHARS = 80
+_TAIL = 100
+_LEADS = expression(r"[:：]\W*$|\n {0,3}(?:=+|-+)[ \t]*$")
+_ENDS = expression(r"[.!?…。！？,;|)\]}\"'”’“‘»]\W*$")
+
+
+def merged(pieces: Iterable[Piece], sizes: Sizes) -> Iterator[Piece]:
+    """Yield the pieces, those under the minimum joined to a neighbour where both fit in a chunk.
+
+    What introduces something (a heading, a title, what ends in a colon) joins what follows, all
+    else the smaller neighbour. Holds three pieces.
+    """
+    before: Piece | None = None
+    current: Piece | None = None
+    for after in pieces:
+        if current is None:
+            current = after
+        elif current.tokens >= sizes.min_tokens:
+            if before is not None:
+                yield before
+            before, current = current, after
+        elif _joins_next(before, current, after, sizes):
+            current = _joined(current, after, sizes)
+        elif before is not None and _fit(before, current, sizes):
+            before, current = _joined(before, current, sizes), after
+        else:
+            if before is not None:
+                yield before
+            before, current = current, after
+    yield from _last(before, current, sizes)
+
+
+def _last(before: Piece | None, current: Piece | None, sizes: Sizes) -> Iterator[Piece]:
+    if before is None or current is None:
+        yield from (piece for piece in (before, current) if piece is not None)
+    elif current.tokens < sizes.min_tokens and _fit(before, current, sizes):
+        yield _joined(before, current, sizes)
+    else:
+        yield from (before, current)
+
+
+def _joins_next(before: Piece | None, short: Piece, after: Piece, sizes: Sizes) -> bool:
+    if not _fit(short, after, sizes):
+        return False
+    if before is None or not _fit(before, short, sizes):
+        return True
+    return _leads(short) or (not _leads(after) and after.tokens <= before.tokens)
+
+
+def _fit(first: Piece, second: Piece, sizes: Sizes) -> bool:
+    """Tell whether two pieces that follow each other fit in one chunk.
+
+    Two with blocks of white space between them never do: these come only where there is more of it
+    than is looked at, which is no less than a chunk may have.
+    """
+    room = Room(sizes.max_tokens, sizes.max_chars)
+    return room.holds(Span(first.start, second.end), first.tokens + second.tokens)
+
+
+def _joined(first: Piece, second: Piece, sizes: Sizes) -> Piece:
+    return Piece(
+        first.start,
+        first.text + second.text,
+        first.units + second.units,
+        first.tokens + second.tokens,
+        Room(sizes.max_tokens, sizes.max_chars),
+        second.kind,
+    )
+
+
+def _leads(piece: Piece) -> bool:
+    """Tell whether a piece introduces what follows it."""
+    if piece.kind is BlockKind.HEADING:
+        return True
+    text = piece.text.rstrip()
+    if _LEADS.search(text[-_TAIL:]):
+        return True
+    return (
+        piece.kind is BlockKind.PROSE
+        and len(text) <= _TITLE_CHARS
+        and "\n" not in text
+        and _ENDS.search(text[-_TAIL:]) is None
+    )

@@ -1,0 +1,90 @@
+"""Where blocks that are too long are cut: for each kind, its seams from the best to the worst."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from memolith.domain.items import Span
+from memolith.text.chunking.blocks import ITEM, BlockKind
+from memolith.text.cutting import Cut
+from memolith.text.expressions import expression
+from memolith.text.sentences import sentence_ends
+
+_LINE_END = expression(r"\n|[\u2028\u2029]")
+_BLANK_LINE = expression(r"\n[ \t]*\n")
+_FIRST_WORD = expression(r"\s*\S*")
+# The width of running text is what this many of a hundred lines keep to; the rest have something
+# in them that can't be parted. A guess.
+_MOST_LINES = 90
+_STRONG_MARK = expression(r"[;:](?=\s)|[；：]")
+_WEAK_MARK = expression(r",(?=\s)|[–—]|[，、،]")
+# Words before which a clause may be cut, English and German; from general knowledge.
+_CONJUNCTION = expression(
+    r"\s(?=(?:and|but|or|nor|because|although|though|while|whereas|which|who|that|if|when|where"
+    r"|unless|until|so|und|aber|oder|sondern|denn|weil|obwohl|während|dass|wenn|wobei|sodass"
+    r"|damit|bevor|nachdem|bis|sowie)\s)",
+    re.IGNORECASE,
+)
+
+
+def _after(pattern: re.Pattern[str]) -> Cut:
+    def cut(text: str, span: Span, _parts: int) -> list[int]:
+        return [mark.end() for mark in pattern.finditer(text, span.start, span.end)]
+
+    return cut
+
+
+def _after_sentences(text: str, span: Span, _parts: int) -> list[int]:
+    """Return where sentences end: at their marks, and where a line ends on purpose."""
+    ends = sentence_ends(text, span.start, span.end)
+    return sorted({*ends, *_chosen_line_ends(text, span)})
+
+
+def _chosen_line_ends(text: str, span: Span) -> list[int]:
+    """Return where lines end that had room for the next word: in a poem, a log, a chat.
+
+    Lines of running text end where the next word would have been too long for the width of most.
+    """
+    ends = [mark.end() for mark in _LINE_END.finditer(text, span.start, span.end)]
+    lines = [text[start:end].rstrip() for start, end in pairwise([span.start, *ends, span.end])]
+    widths = sorted(map(len, lines))
+    width = widths[len(widths) * _MOST_LINES // 100]
+    return [
+        end
+        for end, (line, following) in zip(ends, pairwise(lines), strict=True)
+        if len(line) + 1 + len(_first_word(following)) <= width
+    ]
+
+
+def _first_word(line: str) -> str:
+    found = _FIRST_WORD.match(line)
+    return found[0] if found else ""
+
+
+def _before_items(text: str, span: Span, _parts: int) -> list[int]:
+    """Return where the items of a list begin, those within items aside."""
+    found = [
+        (item.start(), _indent(item[0]))
+        for item in ITEM.finditer(text, span.start, span.end)
+        if item.start() == 0 or text[item.start() - 1] == "\n"
+    ]
+    least = min((indent for _, indent in found), default=0)
+    return [start for start, indent in found if indent == least and start > span.start]
+
+
+def _indent(item: str) -> int:
+    return len(item) - len(item.lstrip())
+
+
+_CLAUSES = (_after(_STRONG_MARK), _after(_WEAK_MARK), _after(_CONJUNCTION))
+_PROSE = (_after_sentences, _after(_LINE_END), *_CLAUSES)
+_LINES = _after(_LINE_END)
+SEAMS = {
+    BlockKind.PROSE: _PROSE,
+    BlockKind.HEADING: _PROSE,
+    BlockKind.CODE: (_after(_BLANK_LINE), _LINES),
+    BlockKind.LIST: (_before_items, _LINES, *_PROSE),
+    BlockKind.TABLE: (_LINES,),
+}
+"""Ways to cut each kind, to be tried in turn; after them come spaces."""

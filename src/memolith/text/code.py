@@ -1,0 +1,69 @@
+"""Code in a text: fenced blocks, and stretches in backticks."""
+
+from __future__ import annotations
+
+import re
+
+from memolith.domain.items import Span
+from memolith.text.expressions import expression
+
+# CommonMark, "Fenced code blocks": at most three spaces, three or more of one mark, and no
+# backtick in what follows a fence of backticks.
+_FENCE = expression(r"^ {0,3}(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
+_INLINE = expression(r"`[^`\n]+`")
+_VISIBLE = expression(r"[^\n]")
+
+
+def code_blocks(text: str) -> list[Span]:
+    """Return the fenced blocks in order, fences included; one never closed runs to the end.
+
+    The line end after a block is not part of it.
+    """
+    blocks: list[Span] = []
+    opened: re.Match[str] | None = None
+    for fence in _FENCE.finditer(text):
+        if opened is None:
+            opened = fence if _opens(fence) else None
+        elif _closes(fence, opened[1]):
+            blocks.append(Span(opened.start(), fence.end()))
+            opened = None
+    if opened is not None:
+        blocks.append(Span(opened.start(), len(text)))
+    return blocks
+
+
+def opened_fence(line: str) -> str | None:
+    """Return the marks of a line that opens a fenced block; None: it opens none."""
+    fence = _FENCE.match(line)
+    return fence[1] if fence is not None and _opens(fence) else None
+
+
+def closes_fence(line: str, opening: str) -> bool:
+    """Tell whether a line closes a block that these marks opened."""
+    fence = _FENCE.match(line)
+    return fence is not None and _closes(fence, opening)
+
+
+def _opens(fence: re.Match[str]) -> bool:
+    return fence[1][0] == "~" or "`" not in fence[2]
+
+
+def _closes(fence: re.Match[str], opening: str) -> bool:
+    return fence[1].startswith(opening) and not fence[2].strip(" \t")
+
+
+def without_code(text: str) -> str:
+    """Return the text with code blanked out: every other character stays where it was."""
+    if "`" not in text and "~~~" not in text:
+        return text
+    pieces: list[str] = []
+    end = 0
+    for block in code_blocks(text):
+        pieces += [_INLINE.sub(_blank, text[end : block.start]), _VISIBLE.sub(" ", block.of(text))]
+        end = block.end
+    pieces.append(_INLINE.sub(_blank, text[end:]))
+    return "".join(pieces)
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match[0])

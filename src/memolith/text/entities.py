@@ -1,0 +1,133 @@
+"""Named entities: whether a text names a person, an organisation, a place or a product.
+
+Guesses by capitals and by a shipped list; no model. In English a word that is capitalised where
+no sentence begins is a name. German capitalises every noun, so that there a name is what the list
+holds, what has two capitals ("BMW"), what stands after a title or a word for naming ("Frau Berg",
+"heißt Otto", "wohnt in Celle"), and two capitalised words in a row ("Anna Berg"), unless the
+first is a measure or a time ("Tasse Kaffee", "Anfang Mai").
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from memolith.text.code import without_code
+from memolith.text.expressions import expression
+from memolith.text.lists import listed
+from memolith.text.names import CAPITALISED_NAMES, NAMES, PHRASES
+from memolith.text.sentences import sentences
+from memolith.text.speech import leaning
+from memolith.text.stopwords import STOP_WORDS
+
+_WORD = expression(r"[^\W\d_](?:[\w’'&-]*\w)?")
+# What stands before a word that begins nothing: a word, or a mark within a sentence.
+_INNER = expression(r"(?<=[\w,;’')\]./&%€$*_-])\s+[*_(\[]*(?=[^\W\d_])")
+_END_MARK = expression(r"[.!?…]\W*$")
+_HEADING = expression(r"\s{0,3}#")
+
+# Capitalised in English, and no entity: "I", dates, forms of address.
+_NO_NAMES = listed(
+    """
+    i i'm i've i'll i'd ok okay monday tuesday wednesday thursday friday saturday sunday january
+    february march april may june july august september october november december mr mrs ms dr prof
+    sir madam mom mum dad god am pm tv
+    montag dienstag mittwoch donnerstag freitag samstag sonntag januar februar märz mai juni juli
+    oktober dezember
+    """
+)
+_MEASURES = listed(
+    """
+    tasse tassen glas gläser stück flasche flaschen kilo gramm liter meter paar dose dosen scheibe
+    scheiben teller löffel becher anfang mitte ende uhr prozent euro dollar sorte art ende seite
+    kapitel nummer teil montag dienstag mittwoch donnerstag freitag samstag sonntag gegen million
+    millionen tausend
+    """
+)
+_NAMING = expression(
+    r"\b(?:Herrn?|Frau|Doktor|Dr\.|Prof\.|Professor(?:in)?|Firma|namens|[Hh]eiß(?:t|e|en)|[Nn]amen?"
+    r"\s+ist|[Nn]enn(?:t|e)?\s+(?:mich|dich|sich)|Stadt|Insel)\s+([A-ZÄÖÜ][\w-]+)"
+    r"|\b(?:[Ww]ohn|[Ll]eb|[Aa]rbeit|[Kk]omm|[Ff]lieg|[Rr]eis|[Ff]ähr|[Ff]ahr|[Zz]ieh|[Ss]tamm"
+    r"|[Gg]eh|[Ww]ar|[Bb]in|[Ii]st)\w*\s+(?:\w+\s+){0,3}?"
+    r"(?:in|nach|aus|bei)\s+(?!Hause|Ordnung|Eile|Sorge|Zukunft|Frage|Form|Kontakt|Rente|Urlaub)"
+    r"([A-ZÄÖÜ][\w-]+)"
+)
+_CAPITALS = expression(r"\b\w*[A-ZÄÖÜ]\w*[A-ZÄÖÜ]\w*\b")
+# Of so many words of four letters and more, so large a part capitalised makes a title. Guesses.
+_TITLE_WORDS, _TITLE_SHARE, _LONG_WORD = 3, 0.75, 4
+
+
+def names_something(text: str) -> bool:
+    """Tell whether a text outside code names a person, an organisation, a place or a product."""
+    prose = without_code(text)
+    if _holds_known_name(prose):
+        return True
+    found = [span.of(prose) for span in sentences(prose)]
+    if leaning(_WORD.findall(prose)) == "de":
+        return any(map(_names_in_german, found))
+    return any(map(_names_by_capitals, found))
+
+
+def _holds_known_name(prose: str) -> bool:
+    words = set(_WORD.findall(prose))
+    return (
+        not CAPITALISED_NAMES.isdisjoint(words)
+        or not NAMES.isdisjoint(word.lower() for word in words)
+        or PHRASES.search(prose) is not None
+    )
+
+
+def _names_by_capitals(sentence: str) -> bool:
+    if _is_title(sentence) or sentence.isupper():
+        return False
+    first = _WORD.search(sentence)
+    return first is not None and any(
+        (word := _WORD.match(sentence, gap.end())) is not None and _is_name(word[0])
+        for gap in _INNER.finditer(sentence, first.end())
+    )
+
+
+def _is_name(word: str) -> bool:
+    lower = word.lower().replace("’", "'")
+    return (
+        word[0].isupper()
+        and len(word) > 1
+        and lower not in _NO_NAMES
+        and not (word.isupper() and lower in STOP_WORDS)
+    )
+
+
+def _is_title(sentence: str) -> bool:
+    """Tell whether a line is written in capitals as a title is, where they say nothing."""
+    if _HEADING.match(sentence):
+        return True
+    long = [word for word in _WORD.findall(sentence) if len(word) >= _LONG_WORD]
+    capitalised = sum(word[0].isupper() for word in long)
+    return (
+        _END_MARK.search(sentence) is None
+        and len(long) >= _TITLE_WORDS
+        and capitalised >= _TITLE_SHARE * len(long)
+    )
+
+
+def _names_in_german(sentence: str) -> bool:
+    if sentence.isupper() or _HEADING.match(sentence):
+        return False
+    if _NAMING.search(sentence) or any(
+        match[0].lower() not in _NO_NAMES for match in _CAPITALS.finditer(sentence)
+    ):
+        return True
+    # The first word says nothing: it begins the sentence.
+    words = list(_WORD.finditer(sentence))[1:]
+    return any(
+        _are_names(first[0], second[0]) and sentence[first.end() : second.start()].isspace()
+        for first, second in pairwise(words)
+    )
+
+
+def _are_names(first: str, second: str) -> bool:
+    return (
+        first[0].isupper()
+        and second[0].isupper()
+        and first.lower() not in STOP_WORDS | _MEASURES | _NO_NAMES
+        and second.lower() not in STOP_WORDS | _NO_NAMES
+    )

@@ -1,0 +1,139 @@
+"""The numbers in a text, in one way of writing, so that texts can be held against each other."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from memolith.text.expressions import expression
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_SMALL = (
+    "zero",
+    "one",
+    "two zwei twice zweimal zwo",
+    "three drei thrice dreimal",
+    "four vier",
+    "five fünf",
+    "six sechs",
+    "seven sieben",
+    "eight acht",
+    "nine neun",
+    "ten zehn",
+    "eleven elf",
+    "twelve zwölf dozen dutzend",
+    "thirteen dreizehn",
+    "fourteen vierzehn",
+    "fifteen fünfzehn",
+    "sixteen sechzehn",
+    "seventeen siebzehn",
+    "eighteen achtzehn",
+    "nineteen neunzehn",
+)
+_TENS = (
+    "twenty zwanzig",
+    "thirty dreißig",
+    "forty vierzig",
+    "fifty fünfzig",
+    "sixty sechzig",
+    "seventy siebzig",
+    "eighty achtzig",
+    "ninety neunzig",
+)
+WORDS = {
+    **{word: number for number, words in enumerate(_SMALL) for word in words.split()},
+    **{word: 10 * n for n, words in enumerate(_TENS, start=2) for word in words.split()},
+}
+"""Numbers in words, up to ninety, and what they are."""
+
+LARGE = {
+    **dict.fromkeys(("hundred", "hundert"), 100),
+    **dict.fromkeys(("k", "thousand", "tausend"), 1_000),
+    **dict.fromkeys(("million", "millionen", "mio"), 1_000_000),
+    **dict.fromkeys(("billion", "milliarde", "milliarden"), 1_000_000_000),
+}
+"""Words that multiply what stands before them."""
+
+_FIGURE = expression(
+    rf"(?P<plain>\d+(?:[.,:’']\d+)*)(?:\s?(?P<large>{'|'.join(sorted(LARGE, reverse=True))})\b)?"
+)
+_GROUPS = expression(r"\d{1,3}(?:[.,’']\d{3})+")
+_DECIMAL = expression(r"\d{1,15}(?:[.,]\d{1,15})?")
+_VERSION = expression(r"\d+(?:\.\d+){2,}")
+_DOTTED_DATE = expression(r"\d{1,2}\.\d{1,2}\.(?:\d\d)?\d\d")
+_WORD = expression(r"[^\W\d_]+")
+_BETWEEN = expression(r"[\s-]+|\s+(?:and|und)\s+")
+_ONE, _TEN, _TWENTY, _HUNDRED = 1, 10, 20, 100
+_MOST = 10**15
+
+
+def figures(text: str) -> frozenset[str]:
+    """Return the numbers in a text: "1,000", "1.000", "1k" and "a thousand" are "1000".
+
+    Leading zeros, signs, units and currencies are left aside; the parts of a date or a time stand
+    each for itself, those of a version ("5.3.0") together. "One" and "ein" do not count, for
+    mostly they count nothing.
+    """
+    lower = text.lower()
+    found = {number for match in _FIGURE.finditer(lower) for number in _written(match)}
+    return frozenset(found.union(_spoken(_FIGURE.sub(" ", lower))))
+
+
+def _written(match: re.Match[str]) -> Iterator[str]:
+    plain, large = match["plain"], match["large"]
+    if _GROUPS.fullmatch(plain):
+        plain = re.sub(r"\D", "", plain)
+    if large and _DECIMAL.fullmatch(plain):
+        yield f"{float(plain.replace(',', '.')) * LARGE[large]:.15g}"
+    elif _DECIMAL.fullmatch(plain):
+        yield plain.replace(",", ".").lstrip("0") or "0"
+    elif _VERSION.fullmatch(plain) and not _DOTTED_DATE.fullmatch(plain):
+        yield plain
+    else:
+        yield from (part.lstrip("0") or "0" for part in re.split(r"\D", plain))
+
+
+def _spoken(lower: str) -> Iterator[str]:
+    """Yield the numbers in words."""
+    run: list[str] = []
+    end = 0
+    for match in _WORD.finditer(lower):
+        is_next = _BETWEEN.fullmatch(lower, end, match.start()) is not None
+        if match[0] in {"and", "und"}:
+            continue
+        if run and not (is_next and _is_number(match[0])):
+            yield from _numbers(run)
+            run = []
+        if _is_number(match[0]):
+            run.append(match[0])
+        end = match.end()
+    yield from _numbers(run)
+
+
+def _is_number(word: str) -> bool:
+    return word in WORDS or (word in LARGE and word != "k")
+
+
+def _numbers(run: Sequence[str]) -> Iterator[str]:
+    """Yield the numbers that words in a row make: "twenty five", "two hundred and fifty"."""
+    number: int | None = None
+    for word in run:
+        if word in LARGE:
+            number = min((number or 1) * LARGE[word], _MOST)
+        elif number is not None and _joins(number, WORDS[word]):
+            number += WORDS[word]
+        else:
+            if number not in {None, _ONE}:
+                yield str(number)
+            number = WORDS[word]
+    if number not in {None, _ONE}:
+        yield str(number)
+
+
+def _joins(number: int, more: int) -> bool:
+    """Tell whether a small number goes on where another stands: the 5 of 25, the 50 of 250."""
+    if number % _HUNDRED == 0:
+        return number >= _HUNDRED and 0 < more < _HUNDRED
+    return number % _HUNDRED >= _TWENTY and number % _TEN == 0 and 0 < more < _TEN

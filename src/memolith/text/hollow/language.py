@@ -1,0 +1,52 @@
+"""What one language's data file holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from memolith.values import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hollow:
+    """What a language says without telling anything.
+
+    Regular expressions are for words in small letters with one space between them and no marks
+    but "'": "i'd be happy to help". All of it is a guess at what is frequent.
+
+    Attributes:
+        language: ISO 639-1 code.
+        filler: By a name of what it is, what is said of which a whole sentence may consist.
+        replies: Beginnings of an assistant's reply, in which no fact is told.
+        recalling: Beginnings by which an assistant tells what it knows already.
+        orders: Beginnings of what a program tells a model, not a user.
+        unfinished: Words that end no sentence.
+        short_of: Words that end none of up to four words, unless one of `asking` or `being` stands
+            before.
+        lacking: What a whole text may not be, since it stops before what it is to say.
+        asking: Words after which one of `short_of` may end a sentence: "who he is".
+        being: Forms of "to be": "the heating is on".
+        continuing: Words in small letters that begin no sentence.
+        subjects: Words for somebody who was named before, that open a sentence.
+        vague: How sentences open that speak of something said before.
+        objects: Words for something said before, at the end of a sentence.
+        determiners: Words that open a sentence or a mere part of one.
+        predicate: A regular expression of words that may be a verb.
+    """
+
+    language: str
+    filler: Mapping[str, tuple[str, ...]]
+    replies: tuple[str, ...]
+    recalling: tuple[str, ...]
+    orders: tuple[str, ...]
+    unfinished: frozenset[str]
+    short_of: frozenset[str]
+    lacking: tuple[str, ...]
+    asking: frozenset[str]
+    being: frozenset[str]
+    continuing: frozenset[str]
+    subjects: frozenset[str]
+    vague: tuple[str, ...]
+    objects: frozenset[str]
+    determiners: frozenset[str]
+    predicate: str

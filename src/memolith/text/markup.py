@@ -1,0 +1,69 @@
+"""What a text says once its formatting is taken away."""
+
+from __future__ import annotations
+
+import re
+
+from memolith.text.expressions import expression
+
+# Longer ones are no entities: `html.unescape` fails on numbers of thousands of digits.
+_ENTITY = expression(r"&#?\w{1,32};?")
+_PERCENT = expression(r"(?:%[0-9A-Fa-f]{2})+")
+
+_MARK = expression(r"[-_+*~<\u2010-\u2015]")
+_INLINE_TAG = expression(r"</?(?:b|i|u|s|em|strong|mark|small|span|font|code)(?:\s[^<>]{0,80})?>")
+# A field of two words, as in code: no heading.
+_FIELD = expression(r"^(\W{0,6}[^\W_]++)_([^\W_]++\s?:)", re.MULTILINE)
+_EMPHASIS = expression(r"\*+|~~+")
+# Begins with a set of characters, which is sought fastest. What follows a slash within a word is
+# an address or a path, where hyphens are a name's own: it is kept.
+_JOINT = expression(
+    r"[-_+/\u2010-\u2015](?:(?<=[\w:]/)(?P<path>\S+)"
+    r"|(?<=[^\W_][-_+\u2010-\u2015])[-_+\u2010-\u2015]*+(?=[^\W_]))"
+)
+
+
+_LONGEST_WORD = 31
+_JOINT_BEHIND = expression(r"[^\W_]{1,30}[-_+\u2010-\u2015]")
+_JOINT_BEFORE = expression(r"[-_+\u2010-\u2015][^\W_]{1,30}$")
+
+
+def decoded(text: str) -> str:
+    """Return a text with what its HTML entities and percent signs stand for. Linear."""
+    if "&" in text:
+        text = _ENTITY.sub(lambda found: _unescaped(found[0]), text)
+    if "%" in text:
+        text = _PERCENT.sub(lambda found: _read(found[0]), text)
+    return text
+
+
+def _read(escaped: str) -> str:
+    return bytes.fromhex(escaped.replace("%", "")).decode(errors="replace")
+
+
+def _unescaped(entity: str) -> str:
+    from html import unescape  # here: it brings a table of 2,231 names
+
+    return unescape(entity)
+
+
+def unmarked(text: str) -> str:
+    """Return a folded text without emphasis, and with spaces where three words or more are joined.
+
+    Emphasis is that of Markdown and of HTML; words are joined by hyphens, underscores and plus
+    signs, but not in addresses and paths. Linear.
+    """
+    if not _MARK.search(text):
+        return text
+    text = _FIELD.sub(r"\1\2", _EMPHASIS.sub("", _INLINE_TAG.sub("", text)))
+    return _JOINT.sub(_parted, text).replace("_", "")
+
+
+def _parted(joint: re.Match[str]) -> str:
+    """Return a space for what joins three words or more: two are a word, as "prompt-based"."""
+    text, start = joint.string, joint.start()
+    is_one_of_many = (
+        _JOINT_BEHIND.match(text, joint.end()) is not None
+        or _JOINT_BEFORE.search(text[max(0, start - _LONGEST_WORD) : start]) is not None
+    )
+    return " " if is_one_of_many and not joint["path"] else joint[0]

@@ -1,0 +1,45 @@
+"""Credentials in addresses: `scheme://user:password@host`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memolith.domain.items import Span
+from memolith.text.expressions import expression
+from memolith.text.secrets.values import is_placeholder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MOST_CHARS = 1_024
+"""The longest password looked for: a signed token in a database's address has some 900."""
+
+# On the web a slash ends the host, so that what follows is a path (and `host:80/@scope` none of
+# our business); the passwords of databases are often written as they are.
+_WEB = expression(
+    rf"(?<=://)[^\s:/?#@\"'`<>\[\]]{{0,256}}+:([^\s/?#@\"'<>]{{1,{_MOST_CHARS}}}+)@(?=[\w\[])"
+)
+_OTHER = expression(
+    rf"(?<=://)[^\s:/?#@\"'`<>\[\]]{{0,256}}+:"
+    rf"([^\s@\"'<>]{{1,{_MOST_CHARS}}}+(?:@[^\s@/\"'<>]{{1,{_MOST_CHARS}}}+)*?)@(?=[\w\[.-]+"
+    rf"(?:[:/?,;\s]|$))"
+)
+_SCHEME = expression(r"[A-Za-z][A-Za-z0-9+.-]{0,30}$")
+_LONGEST_SCHEME = 31
+
+
+def connection_spans(text: str) -> Iterator[Span]:
+    """Yield the passwords in addresses, in order."""
+    if "://" not in text or "@" not in text:
+        return
+    place = text.find("://")
+    while place >= 0:
+        after = place + len("://")
+        head = text[max(0, place - _LONGEST_SCHEME) : place]
+        scheme = _SCHEME.search(head)
+        if scheme is not None:
+            pattern = _WEB if scheme[0].lower() in ("http", "https", "ws", "wss") else _OTHER
+            found = pattern.match(text, after)
+            if found is not None and not is_placeholder(found[1]):
+                yield Span(found.start(1), found.end(1))
+        place = text.find("://", after)

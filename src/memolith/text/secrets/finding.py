@@ -1,0 +1,96 @@
+"""Where secrets stand in a text."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from itertools import chain, islice
+from typing import TYPE_CHECKING
+
+from memolith.domain.items import Span
+from memolith.text.expressions import expression
+from memolith.text.secrets.assignments import assignment_spans
+from memolith.text.secrets.cards import card_spans
+from memolith.text.secrets.connections import connection_spans
+from memolith.text.secrets.keys import key_spans
+from memolith.text.secrets.shapes import AWS_SECRET, SHAPES, is_random
+from memolith.text.secrets.values import REDACTED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["REDACTED", "secret_spans"]
+
+_MARK = expression(re.escape(REDACTED))
+
+
+def secret_spans(text: str) -> tuple[Span, ...]:
+    """Return where secrets stand in a text, in order, none overlapping or touching another.
+
+    Linear in the length of the text.
+    """
+    lower = text.lower()
+    found = chain(
+        _shaped(text, lower),
+        key_spans(text),
+        connection_spans(text),
+        assignment_spans(text, lower),
+        card_spans(text),
+    )
+    return tuple(_joined(_outside_marks(text, found)))
+
+
+def _shaped(text: str, lower: str) -> Iterator[Span]:
+    for shape in SHAPES:
+        if shape.trigger in lower:
+            group = "secret" if "secret" in shape.regex.groupindex else 0
+            for match in shape.regex.finditer(text):
+                if shape.accept is None or shape.accept(match[group]):
+                    yield Span(*match.span(group))
+    if "akia" in lower or "asia" in lower:
+        yield from _aws_secrets(text)
+
+
+def _aws_secrets(text: str) -> Iterator[Span]:
+    if SHAPES[0].regex.search(text) or SHAPES[1].regex.search(text):
+        for match in AWS_SECRET.finditer(text):
+            if is_random(match[0]):
+                yield Span(*match.span())
+
+
+def _outside_marks(text: str, spans: Iterable[Span]) -> Iterator[Span]:
+    """Yield what of the spans is not redacted already."""
+    marks = [match.span() for match in _MARK.finditer(text)]
+    if not marks:
+        yield from spans
+        return
+    starts = [start for start, _ in marks]
+    for span in spans:
+        begin = span.start
+        first = max(0, bisect_right(starts, span.start) - 1)
+        for start, end in islice(marks, first, None):
+            if start >= span.end:
+                break
+            if _is_left(text, begin, start):
+                yield Span(begin, start)
+            begin = max(begin, end)
+        if _is_left(text, begin, span.end):
+            yield Span(begin, span.end)
+
+
+def _is_left(text: str, start: int, end: int) -> bool:
+    return start < end and any(c.isalnum() for c in text[start:end])
+
+
+def _joined(spans: Iterable[Span]) -> Iterator[Span]:
+    last: Span | None = None
+    for span in sorted(spans, key=lambda each: each.start):
+        if last is None:
+            last = span
+        elif span.start <= last.end:
+            last = Span(last.start, max(last.end, span.end))
+        else:
+            yield last
+            last = span
+    if last is not None:
+        yield last

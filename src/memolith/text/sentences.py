@@ -1,0 +1,163 @@
+"""Sentences: where one ends, by marks, line ends and what stands around them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from memolith.domain.items import Span
+from memolith.text.code import code_blocks
+from memolith.text.expressions import expression
+from memolith.text.lists import listed
+
+_LINE = expression(r"[^\n\u2028\u2029]+")
+
+# A mark that ends a sentence where white space, or the line's end, follows it; or one of a
+# script that needs no space after it. Closing quotes and brackets belong to the sentence.
+# So does a note's number after the mark.
+_CLOSING = r"(?:[\"'”’“‘»›)\]}*_」』）】〉》]|\[\d{1,3}\])*"
+_END = expression(rf"(?:[.!?…؟۔।։။።]+(?P<closed>{_CLOSING})(?=\s|$)|[。！？｡]+{_CLOSING})")
+
+# Abbreviations whose point ends no sentence: always; before a number; before a small letter.
+# From general knowledge of both languages: a guess at what is frequent.
+_LISTS = (
+    """
+    dr mr mrs ms mx prof rev hon st gen col capt lt sgt gov sen rep vs cf viz al eds approx ca
+    e.g i.e eg ie mt cmdr dipl ing hr hl
+    z.b d.h u.a o.ä u.ä i.d.r v.a s.o s.u bzw evtl ggf inkl exkl zzgl sog vgl zb bspw allg geb
+    mwst mio mrd tsd u chr
+    """,
+    """
+    no nos nr vol fig figs p pp art sec ch eq tel ext abs bd str s kap abb tab bj est
+    jan feb mar apr jun jul aug sept sep oct nov dec okt dez
+    """,
+    """
+    inc ltd corp co jr sr etc usw est dept univ min max std u.s u.k a.m p.m ave blvd rd jun sen ff
+    jan feb apr jul aug sept okt oct nov dez dec
+    """,
+)
+_ALWAYS, _BEFORE_A_NUMBER, _BEFORE_A_SMALL_LETTER = map(listed, _LISTS)
+_GERMAN_MONTHS = (
+    "Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
+)
+_ORDINAL_FOLLOWER = expression(rf"\s+(?:[a-zäöüß]|(?:{_GERMAN_MONTHS}|\d{{1,2}}\.)(?!\w))")
+_CHRIST_FOLLOWER = expression(r"\s+Chr\b")
+_STREET = expression(r"\w{2,}str$", re.IGNORECASE)
+_DAY_AND_MONTH = expression(r"\d{1,2}\.\d{1,2}$")
+_ROMAN = expression(r"[IVX]{2,}$")
+_INITIALS = expression(r"(?:[^\W\d_a-z]\.)+[^\W\d_a-z]$")
+_ORDINAL_LEADER = expression(
+    r"(?:^|\s)(?:am|vom|zum|beim|im|ab|bis|der|die|das|den|dem|des|ein|eine)\s+\d{1,3}$",
+    re.IGNORECASE,
+)
+_LAST_WORD = expression(r"[^\s(\[{\"'„“‚‘«»]*$")
+_LIST_NUMBER = expression(r"\s*(?:\d{1,3}|[A-Za-z])$")
+_INITIAL = expression(r"(?:^|\s)[^\W\d_]\.$")
+_NEXT = expression(r"\s+(\S)(\S?)")
+
+# A word longer than this is no abbreviation, and looking back stays cheap.
+_LOOK_BACK = 40
+
+
+def sentences(text: str) -> list[Span]:
+    """Return the sentences, in order: spans without white space around them, none overlapping.
+
+    Together they hold all that is not white space. A line end ends a sentence, so that list items
+    and headings stand alone; in a fenced code block nothing else does.
+    """
+    found: list[Span] = []
+    code = code_blocks(text)
+    at = 0
+    for line in _LINE.finditer(text):
+        while at < len(code) and code[at].end < line.end():
+            at += 1
+        if at < len(code) and code[at].start <= line.start():
+            ends: list[int] = [line.end()]
+        else:
+            ends = [*sentence_ends(text, line.start(), line.end()), line.end()]
+        start = line.start()
+        for end in ends:
+            found.extend(stripped(text, start, end))
+            start = end
+    return found
+
+
+def stripped(text: str, start: int, end: int) -> Iterator[Span]:
+    """Yield the stretch without white space around it, or nothing where nothing is left."""
+    piece = text[start:end]
+    if left := piece.lstrip():
+        begin = end - len(left)
+        yield Span(begin, begin + len(left.rstrip()))
+
+
+def sentence_ends(text: str, start: int, end: int) -> Iterator[int]:
+    """Yield where sentences end within a stretch, in order, its own end aside.
+
+    A line end counts as white space here: a paragraph may be written in lines of one width.
+    """
+    for mark in _END.finditer(text, start, end):
+        if mark.end() < end and _ends_sentence(text, start, end, mark):
+            yield mark.end()
+
+
+def _ends_sentence(text: str, start: int, end: int, mark: re.Match[str]) -> bool:
+    upcoming = text[mark.end() : min(end, mark.end() + _LOOK_BACK)]
+    if mark["closed"] and _begins_lower(upcoming):
+        return False  # "Really?" she said.
+    if mark[0][:1] != "." or mark[0].startswith(".."):
+        return not (mark[0].startswith(("..", "…")) and _begins_lower(upcoming))
+    return not _is_inner_point(text[max(start, mark.start() - _LOOK_BACK) : mark.start()], upcoming)
+
+
+def _begins_lower(upcoming: str) -> bool:
+    following = _NEXT.match(upcoming)
+    return following is not None and following[1].islower()
+
+
+def _is_inner_point(before: str, upcoming: str) -> bool:
+    """Tell whether a point after `before` belongs to an abbreviation, initial or ordinal."""
+    last = _LAST_WORD.search(before)
+    word = last[0] if last else ""
+    if _is_abbreviation(word.lower(), _NEXT.match(upcoming)):
+        return True
+    if _DAY_AND_MONTH.match(word) or _ROMAN.match(word):
+        return _begins_lower(upcoming)  # "am 24.12. abends", "Ludwig XIV. regierte"
+    if word.isdigit():
+        return (
+            _LIST_NUMBER.fullmatch(before) is not None
+            or _ORDINAL_FOLLOWER.match(upcoming) is not None
+            or _ORDINAL_LEADER.search(before) is not None
+        )
+    return len(word.rsplit(".", 1)[-1]) == 1 and _is_initial(before, word, upcoming)
+
+
+def _is_abbreviation(lower: str, following: re.Match[str] | None) -> bool:
+    if lower in _ALWAYS:
+        return True
+    if following is None:
+        return False
+    if following[1].isdigit():
+        return lower in _BEFORE_A_NUMBER or _STREET.match(lower) is not None
+    return lower in _BEFORE_A_SMALL_LETTER and following[1].islower()
+
+
+def _is_initial(before: str, word: str, upcoming: str) -> bool:
+    """Tell whether a single letter before a point is short for a word: "J. K. Rowling", "z. B."."""
+    following = _NEXT.match(upcoming)
+    if not word[-1].isalpha() or following is None:
+        return False
+    previous = before[: -len(word)].rstrip()
+    if following[2] == "." or _INITIAL.search(previous):
+        return True
+    if _INITIALS.match(word) and (not previous or previous.endswith((".", "!", "?"))):
+        return True  # "J.R.R. Tolkien": no sentence is of initials alone
+    if word in {"v", "n"} and _CHRIST_FOLLOWER.match(upcoming):
+        return True
+    if word[-1].islower() or "." in word:
+        return following[1].islower()
+    return word != "I" and (not previous or _ends_with_name(previous))
+
+
+def _ends_with_name(previous: str) -> bool:
+    last = _LAST_WORD.search(previous)
+    return last is not None and last[0][:1].isupper()

@@ -1,0 +1,13 @@
+"""Statements: what a sentence says of whom, where it says one plain thing that has one value.
+
+"I live in Oslo", "My favourite colour is green", "Our meeting is on Friday now". Each language
+is one module here with a value `GRAMMAR`; adding a language is adding a file. What no pattern
+matches as a whole sentence is no statement: nothing is concluded of it.
+"""
+
+from __future__ import annotations
+
+from memolith.text.statements.language import Mark
+from memolith.text.statements.reading import Statement, Told, read, search_terms, told
+
+__all__ = ["Mark", "Statement", "Told", "read", "search_terms", "told"]

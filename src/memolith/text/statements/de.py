@@ -1,0 +1,184 @@
+"""German statements: fewer than the English ones, those that people tell most."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from memolith.text.lists import listed
+from memolith.text.statements.language import Attribute, Grammar, Mark
+
+_CAPITAL = r"[A-ZÄÖÜ][\wäöüß.-]*"
+_NAME = rf"(?!Ich\b|Du\b|Er\b|Sie\b|Es\b|Wir\b|Ihr\b|Mein){_CAPITAL}(?: {_CAPITAL})?"
+
+_SLOTS = MappingProxyType(
+    {
+        "S": rf"(?P<s>ich|wir|{_NAME})",
+        "P": rf"(?P<s>meine?|unsere?|{_NAME}s)",
+        "only": "(?P<a>Frau|Mann)",
+        "hired": "(?P<a>Chef|Chefin|Vermieter|Vermieterin|Zahnarzt|Zahnärztin|Arzt|Ärztin)",
+        "T": r"(?P<s>(?:der|die|das|mein|meine|unser|unsere) [A-ZÄÖÜ][\wäöüß-]*)",
+    }
+)
+
+_ATTRIBUTES = (
+    Attribute(
+        name="home",
+        value="place",
+        says=("{S} (?:wohnen?|wohnt|lebe|lebt|leben) in {V}",),
+        becomes=(
+            "{S} (?:bin|ist|sind) (?:von {W} )?nach {V} (?:um)?gezogen",
+            "{S} (?:bin|ist|sind) aus {W} nach {V} gezogen",
+        ),
+        anchors=listed("wohne wohnt wohnen lebe lebt leben gezogen umgezogen"),
+    ),
+    Attribute(
+        name="employer",
+        value="organisation",
+        says=("{S} arbeite[tn]? (?:bei|für) (?:der |dem )?{V}",),
+        becomes=(
+            "{S} (?:habe?|hat) (?:von {W} )?zu {V} gewechselt",
+            "{S} (?:bin|ist) (?:von {W} )?zu {V} gewechselt",
+        ),
+        # Many have a second job.
+        alone=False,
+        anchors=listed("arbeite arbeitet arbeiten gewechselt"),
+    ),
+    Attribute(
+        name="occupation",
+        value="occupation",
+        says=("{S} arbeite[tn]? als {V}",),
+        weak=("{S} (?:bin|ist) {V}",),
+        becomes=("{S} (?:bin|ist) {V} geworden",),
+        alone=False,
+    ),
+    Attribute(
+        name="age",
+        value="age",
+        says=("{S} (?:bin|ist) {V}", "{S} (?:bin|ist) {V} Jahre alt"),
+        becomes=("{S} (?:bin|ist) {V} geworden",),
+    ),
+    Attribute(
+        name="birthday",
+        value="date",
+        says=("{P} Geburtstag ist (?:am )?{V}", "{S} habe? (?:am )?{V} Geburtstag"),
+        anchors=listed("Geburtstag"),
+    ),
+    Attribute(
+        name="name",
+        value="full name",
+        says=("{P} Name ist {V}", "{S} heiß(?:e|t) {V}"),
+        anchors=listed("Name heiße heißt"),
+    ),
+    Attribute(
+        name="nickname",
+        value="nickname",
+        says=("nenn(?: (?P<s>mich)|e mich) {V}",),
+        # Friends have one name for somebody, colleagues another.
+        alone=False,
+        anchors=listed("nenn nenne"),
+    ),
+    Attribute(
+        name="best",
+        value="best",
+        says=(
+            r"{P} (?P<a>Lieblings[a-zäöüß]+) (?:ist|heißt) {V}",
+            r"{V} ist {P} (?P<a>Lieblings[a-zäöüß]+)",
+        ),
+        becomes=(r"{P} neue[sr]? (?P<a>Lieblings[a-zäöüß]+) ist {V}",),
+    ),
+    Attribute(
+        name="relation",
+        value="person",
+        says=("{P} {only} (?:ist|heißt) {V}",),
+        becomes=("{P} neuer? {hired} (?:ist|heißt) {V}",),
+    ),
+    Attribute(
+        name="relation",
+        value="person",
+        says=("{P} {hired} (?:ist|heißt) {V}",),
+        # One has had another before, or has another elsewhere.
+        alone=False,
+    ),
+    Attribute(
+        name="diet",
+        value="diet",
+        says=("{S} (?:bin|ist) {V}",),
+        becomes=("{S} (?:bin|ist) {V} geworden",),
+        anchors=listed("Vegetarier Vegetarierin vegetarisch vegan Veganer Veganerin"),
+    ),
+    Attribute(
+        name="marriage",
+        value="marriage",
+        says=("{S} (?:bin|ist) {V}",),
+        anchors=listed("ledig verheiratet verlobt geschieden verwitwet"),
+    ),
+    Attribute(
+        name="schedule",
+        value="when",
+        by_thing=True,
+        says=("{T} (?:ist|findet) {V}(?: statt)?",),
+        becomes=(
+            "{T} (?:wurde|ist) (?:von {W} )?auf {V} verschoben(?: worden)?",
+            "{T} (?:wurde|ist) vom {W} auf (?:den )?{V} verschoben(?: worden)?",
+        ),
+    ),
+)
+
+_ENDINGS = (
+    (r"(?P<s>\w+) (?P<v>\w+) nicht mehr", ("{s} {v}",)),
+    # But "ich trinke nicht mehr Kaffee" may be "no more coffee than before".
+    (
+        r"(?P<s>\w+) (?P<b>bin|ist|sind) nicht mehr (?P<v>.+)",
+        ("{s} {b} {v}",),
+    ),
+    (
+        r"(?P<s>\w+) (?P<b>\w+) nicht mehr (?P<v>(?:in|im|bei|beim|als|für|mit|an|auf|zu|gern) .+)",
+        ("{s} {b} {v}",),
+    ),
+    (r"(?P<s>\w+) (?P<b>\w+) kein(?P<e>e|en|em|er)? (?P<v>.+) mehr", ("{s} {b} {v}",)),
+    (r"(?P<s>\w+) (?P<b>\w+) (?P<v>.+) nicht mehr", ("{s} {b} {v}",)),
+)
+
+GRAMMAR = Grammar(
+    language="de",
+    attributes=_ATTRIBUTES,
+    slots=_SLOTS,
+    openings=(
+        (r"tatsächlich,? ", Mark.CORRECTED),
+        (r"(?:korrektur|nein)[:,] ", Mark.CORRECTED),
+        (r"(?:ab (?:heute|jetzt)|seit (?:heute|gestern)),? ", Mark.NOW),
+        (r"(?:übrigens|also|naja|na ja|hallo|ok)[,:] ", None),
+    ),
+    adverbs=(
+        (r"(?:jetzt|inzwischen|mittlerweile|nun)", Mark.NOW),
+        (r"(?:immer noch|noch immer)", Mark.STILL),
+    ),
+    needed=listed(
+        """
+        bin ist sind wohne wohnt wohnen lebe lebt leben arbeite arbeitet arbeiten habe hab hat heiße
+        heißt nenn nenne findet wurde mehr
+        """
+    ),
+    blocked=listed(
+        """
+        auch manchmal meistens oft teilweise wieder außerdem morgen gestern heute vielleicht
+        wahrscheinlich möglicherweise glaube denke könnte würde sollte will möchte muss werde wird
+        wenn falls als-ob obwohl weil sagt sagte war waren hatte hatten wohnte früher damals bis
+        fast etwa ungefähr nie immer nur halb oder aber bald später eigentlich ehemals wochenende
+        beide zweite zweiter zweites letzte letzten nächste nächsten seit vorübergehend derzeit
+        nicht kein keine keinen
+        """
+    ),
+    endings=_ENDINGS,
+    user=listed("ich mein meine mich meinem"),
+    ours=listed("wir unser unsere"),
+    no_names=listed(
+        """
+        Ich Du Er Sie Es Wir Ihr Mein Meine Dein Sein Ihre Unser Unsere Der Die Das Den Dem Ein
+        Eine Einen Einem Wenn Wer Was Wo Wann Wie Warum Nenn Nenne Kein Keine
+        """
+    ),
+    one_off=listed("hochzeit"),
+    determiners=listed("der die das mein meine unser unsere"),
+    mine=listed("mein meine"),
+)

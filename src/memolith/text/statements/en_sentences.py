@@ -1,0 +1,511 @@
+"""English sentences that say an attribute: see `language.Attribute`."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from memolith.text.lists import listed
+from memolith.text.statements.language import Attribute
+
+_CAPITAL = r"[A-ZÀ-ÖØ-Þ][\w.-]*"
+_NAME = rf"{_CAPITAL}(?: {_CAPITAL}){{0,2}}"
+_AGE = "(?:(?:older|younger|elder|eldest|oldest|youngest|big|little|baby|twin|best) )?"
+_ONLY = "wife|husband|spouse|fiancée?|fiancee?"
+_HIRED = (
+    "boss|manager|line manager|supervisor|team lead|landlord|landlady|dentist|GP|boyfriend"
+    "|girlfriend|doctor|therapist|lawyer|accountant|hairdresser|coach|trainer|mentor|tutor|assistant|partner"
+    "|roommate|flatmate|housemate"
+)
+_KIN = "mother|father|mum|mom|dad"
+SEVERAL = (
+    "sister|brother|son|daughter|child|kid|friend|cousin|aunt|uncle|niece|nephew|colleague"
+    "|coworker|neighbou?r|grandmother|grandfather|grandma|grandpa|granny|dog|cat|horse"
+    "|sister-in-law|brother-in-law|stepson|stepdaughter|godson|goddaughter"
+)
+"""Relations of which one may have several at a time."""
+IN_TURN = "|".join((*_HIRED.replace("line manager|team lead|", "").split("|"), "lead"))
+"""Relations of which one may have several, or another one later: the last words of `_HIRED`."""
+
+_RELATION = f"{_AGE}(?:{_ONLY}|{_HIRED}|{_KIN}|{SEVERAL})"
+_NO_NOUN = (
+    "is|was|are|has|had|got|moved|opens|leaves|departs|will|with|to|at|on|in|starts|ends|takes"
+)
+_NOUN = rf"(?!(?:{_NO_NOUN})\b)[\w'-]+"
+_NOUNS = rf"{_NOUN}(?: {_NOUN}){{0,3}}"
+_ABOUT = rf"(?: (?:with|to|at|for|of) (?:(?:the|my|our) )?{_NOUN}(?: {_NOUN})?)?"
+_OWNER = rf"(?:the|our|my|{_NAME}'s|{_CAPITAL})"
+
+SLOTS = MappingProxyType(
+    {
+        "S": f"(?P<s>I|we|[Tt]he user|User|my {_RELATION}|{_NAME})",
+        "I": "(?P<s>I)",
+        "P": f"(?P<s>my|our|[Tt]he user's|User's|my {_RELATION}'s|{_NAME}'s?)",
+        "T": f"(?P<s>{_OWNER} {_NOUNS}{_ABOUT}|{_CAPITAL})",
+        "family": "(?:family|wife|husband|girlfriend|boyfriend|partner|parents|kids|children)",
+        "have": "(?:have |has )?",
+        "not": "(?:,| and) not",
+        "side": "side|second|weekend|part-time|student|child|teenager|kid|volunteer|joke",
+        "named": rf"(?P<v>[\w'’+#-]+|(?:the )?{_CAPITAL}(?: (?:of|the|and|{_CAPITAL}))*)",
+        "school": (
+            f"(?P<v>(?:the )?(?:University of {_CAPITAL}"
+            f"|{_NAME} (?:University|College|(?:Elementary|Middle|High|Primary)(?: School)?)))"
+        ),
+        "only": f"(?P<a>{_ONLY})",
+        "hired": f"(?P<a>{_HIRED}|{_KIN})",
+        "person": f"(?P<a>{_ONLY}|{_HIRED})",
+        "contact": (
+            "(?P<a>(?:phone|mobile|cell|telephone) number|number|e-?mail(?: address)?"
+            "|(?:work|private|personal|office) (?:phone number|number|e-?mail(?: address)?)"
+            "|handle|username|user name|extension)"
+        ),
+        "best": "(?P<a>(?:favorite|default) [a-z][a-z -]*?)",
+        "liked": "(?P<a>(?:preferred|go-to) [a-z][a-z -]*?)",
+        "body": "(?P<a>weight|height)",
+        "paid": "(?P<a>rent|salary|shoe size|monthly rent|hourly rate)",
+        "measured": "(?P<a>rent|salary|weight|height|shoe size|monthly rent|hourly rate)",
+        "rose": "(?:gone up|went up|increased|rose|risen|dropped|went down|gone down|changed)",
+        "moved": (
+            "(?:(?:has been|has|got) (?:moved|rescheduled|postponed|shifted|changed|pushed"
+            "|delayed|brought|extended)(?: back| forward)?|moved)"
+        ),
+    }
+)
+
+_HOME = Attribute(
+    name="home",
+    value="place",
+    says=(
+        "{S} (?:lives?|resides?) in {V}",
+        "{P} place of residence is {V}",
+    ),
+    weak=(
+        "{S} (?:am|is) living in {V}",
+        "{P} home is in {V}",  # where one comes from, perhaps
+        "{P} home city is {V}",
+        "{S} ha(?:ve|s) lived in {V} (?P<more>(?:since|for) .+)",
+        "{S} lives? in {V} (?P<more>with my {family})",
+    ),
+    becomes=(
+        "{S} {have}(?:moved|relocated) to {V}",
+        "{S} {have}(?:moved|relocated) from {W} to {V}",
+        "{S} {have}(?:moved|relocated) to {V} from {W}",
+        "{S} lives? in {V}{not} (?:in )?{W}",
+        "{S} lives? in {V} instead of (?:in )?{W}",
+    ),
+    anchors=listed("live lives lived living reside resides home residence moved relocated"),
+)
+_BASE = Attribute(
+    name="base",
+    value="place",
+    says=("{S} (?:am|is) based in {V}",),
+    anchors=listed("based"),
+)
+_EMPLOYER = Attribute(
+    name="employer",
+    value="organisation",
+    says=(
+        "{S} works? (?P<how>at|for) {V}",
+        "{S} (?:am|is) employed (?P<how>at|by) {V}",
+        "{P} employer is {V}",
+    ),
+    weak=(
+        "{S} (?:am|is) working (?P<how>at|for) {V}",
+        "{S} works? (?P<how>at|for) {V} (?P<more>as an? (?!{side})[\\w-]+(?: [\\w-]+)?)",
+    ),
+    becomes=(
+        "{S} {have}started working (?:at|for) {V}",
+        "{S} {have}(?:started|got) a new job (?:at|with) {V}",
+        "{S} ha(?:ve|s) a new job (?:at|with) {V}",
+        "{P} new employer is {V}",
+        "{S} {have}(?:switched|changed|moved)(?: jobs)? from {W} to {V}",
+        "{S} {have}left {W} for {V}",
+        "{S} works? (?:at|for) {V}{not} (?:(?:at|for) )?{W}",
+        "{S} works? (?:at|for) {V} instead of (?:(?:at|for) )?{W}",
+    ),
+    # Many have a second job.
+    alone=False,
+    anchors=listed("works work working employed employer started job switched left"),
+)
+_OCCUPATION = Attribute(
+    name="occupation",
+    value="occupation",
+    says=(
+        "{S} works? as (?:an? )?{V}",
+        "{P} (?:job|job title|profession|occupation) is (?:an? )?{V}",
+    ),
+    weak=("{S} (?:am|is) an? {V}", "{S} (?:am|is) working as an? {V}"),
+    becomes=(
+        "{S} {have}(?:became|become) an? {V}",
+        "{S} (?:ha(?:ve|s) been|got) promoted to {V}",
+        "{S} {have}got a (?:new )?job as an? {V}",
+        "{S} {have}started working as an? {V}",
+        "{S} {have}(?:switched|changed|moved) from (?:being an? )?{W} to (?:being an? )?{V}",
+        "{P} new (?:job|job title|profession|occupation) is (?:an? )?{V}",
+        "{S} works? as an? {V}{not} (?:as )?an? {W}",
+        "{S} works? as an? {V} instead of an? {W}",
+    ),
+    # A nurse may tend a bar at night.
+    alone=False,
+)
+_WORKPLACE = Attribute(
+    name="workplace",
+    value="place",
+    says=("{S} works? in {V}",),
+    alone=False,
+    anchors=listed("work works"),
+)
+_UNIVERSITY = Attribute(
+    name="university",
+    value="school",
+    says=("{S} stud(?:y|ies) at {V}", "{S} go(?:es)? to {school}"),
+    becomes=("{S} {have}(?:transferred|switched|changed) from {W} to {V}",),
+    alone=False,
+    anchors=listed("study studies go goes transferred switched changed"),
+)
+_MAJOR = Attribute(
+    name="major",
+    value="best",
+    says=("{P} major is {V}",),
+    becomes=(
+        "{I} {have}(?:changed|switched) my major to {V}",
+        "{I} {have}(?:changed|switched) my major from {W} to {V}",
+    ),
+    # There are double majors.
+    alone=False,
+    anchors=listed("major"),
+)
+_AGES = Attribute(
+    name="age",
+    value="age",
+    says=("{S} (?:am|is) {V}", "{S} (?:am|is) {V} years old", "{P} age is {V}"),
+    becomes=("{S} {have}turned {V}",),
+)
+_BIRTHDAY = Attribute(
+    name="birthday",
+    value="date",
+    says=("{P} birthday is (?:on )?{V}", "{S} born on {V}", "{P} date of birth is {V}"),
+    becomes=("{P} birthday is (?:on )?{V}{not} (?:on )?{W}",),
+    anchors=listed("birthday born birth"),
+)
+_NAMES = (
+    Attribute(
+        name="name",
+        value="full name",
+        says=("{P} (?:full )?name is {V}", "{S} (?:am|is) (?:called|named) {V}"),
+        weak=("{I} am {V}",),
+        becomes=(
+            "{I} {have}changed my name to {V}",
+            "{I} {have}changed my name from {W} to {V}",
+            "{P} name has changed to {V}",
+            "{P} new name is {V}",
+        ),
+        anchors=listed("name called named"),
+    ),
+    Attribute(
+        name="last name",
+        value="person",
+        says=("{P} (?:last name|surname|family name) is {V}",),
+        becomes=(
+            "{I} {have}changed my (?:last name|surname|family name) to {V}",
+            "{P} new (?:last name|surname|family name) is {V}",
+        ),
+        anchors=listed("name surname"),
+    ),
+    Attribute(
+        name="nickname",
+        value="nickname",
+        says=(
+            "(?P<s>)call me {V}",
+            "{P} nickname is {V}",
+            "(?:people|friends|everyone|everybody|my friends) call (?P<s>me) {V}",
+            "{S} go(?:es)? by {V}",
+        ),
+        # Friends have one name for somebody, colleagues another.
+        alone=False,
+        anchors=listed("call nickname go goes"),
+    ),
+)
+_PEOPLE = (
+    Attribute(
+        name="relation",
+        value="person",
+        says=(
+            "{P} {only} is {V}",
+            "{P} {only}'s name is {V}",
+            "{P} {only} is (?:called|named) {V}",
+            "{V} is {P} {only}",
+        ),
+        becomes=(
+            "{P} new {person} is {V}",
+            "{P} new {person}'s name is {V}",
+            "{P} new {person} is (?:called|named) {V}",
+            "{V} is {P} new {person}",
+            "{P} {person} is {V}{not} {W}",
+        ),
+    ),
+    Attribute(
+        name="relation",
+        value="person",
+        says=(
+            "{P} {hired} is {V}",
+            "{P} {hired}'s name is {V}",
+            "{P} {hired} is (?:called|named) {V}",
+            "{V} is {P} {hired}",
+        ),
+        # One has two bosses, or a doctor for the eyes and one for the teeth.
+        alone=False,
+    ),
+    Attribute(
+        name="married to",
+        value="person",
+        says=("{S} (?:am|is) (?P<a>married|engaged) to {V}",),
+    ),
+    Attribute(
+        name="marriage",
+        value="marriage",
+        says=("{S} (?:am|is) {V}",),
+        becomes=("{S} {have}got {V}",),
+        anchors=listed("married single engaged divorced widowed relationship"),
+    ),
+    Attribute(
+        name="company",
+        value="company",
+        says=("{S} lives? {V}",),
+        anchors=listed("live lives"),
+    ),
+)
+_REACHED = (
+    Attribute(
+        name="contact",
+        value="contact",
+        says=("{P} {contact} is (?:at )?{V}",),
+        becomes=(
+            "{P} new {contact} is {V}",
+            "{P} {contact} (?:has )?changed to {V}",
+            "{P} {contact} (?:has )?changed from {W} to {V}",
+            "{P} {contact} is {V}{not} {W}",
+        ),
+        # Many have two numbers, and more addresses.
+        alone=False,
+        anchors=listed("email mail number phone mobile cell handle username extension"),
+    ),
+    Attribute(
+        name="address",
+        value="address",
+        says=("{P} home address is {V}", "{S} lives? at {V}"),
+        weak=("{P} address is {V}",),  # for letters, perhaps
+        becomes=(
+            "{P} new (?:home )?address is {V}",
+            "{P} (?:home )?address (?:has )?changed to {V}",
+            "{S} {have}moved to {V}",
+        ),
+        anchors=listed("address live lives moved"),
+    ),
+)
+_LIKED = (
+    Attribute(
+        name="best",
+        value="best",
+        says=("{P} {best} is {V}", "{named} is {P} {best}"),
+        becomes=(
+            "{P} new {best} is {V}",
+            "{named} is {P} new {best}",
+            "{P} {best} (?:has )?changed (?:from {W} )?to {V}",
+            "{P} {best} is {V}{not} {W}",
+        ),
+        anchors=listed("favorite favourite default"),
+    ),
+    Attribute(
+        name="best",
+        value="best",
+        says=("{P} {liked} is {V}", "{named} is {P} {liked}"),
+        becomes=(
+            "{P} new {liked} is {V}",
+            "{named} is {P} new {liked}",
+            "{P} {liked} (?:has )?changed (?:from {W} )?to {V}",
+            "{P} {liked} is {V}{not} {W}",
+        ),
+        # No superlative: one may prefer two.
+        alone=False,
+        anchors=listed("preferred go-to"),
+    ),
+    Attribute(
+        name="preference",
+        value="choice",
+        says=("{S} prefers? {V}",),
+        alone=False,
+        anchors=listed("prefer prefers"),
+    ),
+    Attribute(
+        name="use",
+        value="thing",
+        says=("{S} (?:uses?|drinks?|plays?|takes?|eats?|smokes?|stud(?:y|ies)) (?:the )?{V}",),
+        becomes=(
+            "{S} {have}(?:switched|changed|moved|gone|went) from (?:the )?{W} to (?:the )?{V}",
+        ),
+        # "I use Slack now" does not say that Notion is used no more.
+        several=True,
+        anchors=listed(
+            """
+            use uses drink drinks play plays take takes eat eats smoke smokes study studies
+            switched changed moved went gone
+            """
+        ),
+    ),
+    Attribute(
+        name="diet",
+        value="diet",
+        says=("{S} (?:am|is) (?:an? )?{V}",),
+        becomes=(
+            "{S} {have}(?:became|become|turned|gone|went) (?:an? )?{V}",
+            "{S} {have}(?:switched|changed|went|gone) from (?:being )?{W} to (?:being )?{V}",
+        ),
+        anchors=listed("vegetarian vegan pescatarian omnivore eater"),
+    ),
+)
+_OWNED = (
+    Attribute(
+        name="tool",
+        value="thing",
+        says=("{P} (?P<a>editor|browser|bank|gym|phone|laptop|operating system) is {V}",),
+        becomes=("{P} new (?P<a>editor|browser|bank|gym|phone|laptop) is (?:an? )?{V}",),
+        alone=False,
+    ),
+    Attribute(
+        name="car",
+        value="make",
+        says=("{P} car is an? {V}",),
+        weak=("{S} drives? an? {V}",),
+        becomes=(
+            "{I} {have}(?:traded|swapped|exchanged) my {W} for an? {V}",
+            "{S} {have}(?:switched|changed) from an? {W} to an? {V}",
+        ),
+        # A household may have two.
+        alone=False,
+        anchors=listed("car drive drives traded swapped exchanged"),
+    ),
+    Attribute(
+        name="colour",
+        value="color",
+        says=("{P} (?P<a>car|bike|house|front door|hair) is {V}",),
+        becomes=("{I} {have}(?:dyed|painted) my (?P<a>car|bike|house|hair) {V}",),
+        alone=False,
+    ),
+    Attribute(
+        name="pronouns",
+        value="pronouns",
+        says=("{P} pronouns are {V}",),
+        becomes=("{P} new pronouns are {V}",),
+        # Some go by two.
+        alone=False,
+        anchors=listed("pronouns"),
+    ),
+    Attribute(
+        name="measure",
+        value="measure",
+        says=("{P} {body} is {V}", "{S} (?P<a>weighs?) {V}"),
+        becomes=("{P} {measured} {have}{rose} (?:from {W} )?to {V}", "{P} new {measured} is {V}"),
+        anchors=listed("weight weigh weighs height rent salary shoe rate"),
+    ),
+    Attribute(
+        name="measure",
+        value="measure",
+        says=("{P} {paid} is {V}",),
+        # A month's or a year's, before or after tax, one's share of it; European or American.
+        alone=False,
+        anchors=listed("rent salary shoe rate"),
+    ),
+)
+_COUNTED = (
+    Attribute(
+        name="count",
+        value="count",
+        says=("{S} ha(?:ve|s) {V}",),
+        alone=False,
+    ),
+    Attribute(
+        name="dose",
+        value="measure",
+        says=(r"{S} takes? {V} of (?P<a>\w+)",),
+        alone=False,
+    ),
+    Attribute(
+        name="grade",
+        value="thing",
+        says=("{S} (?:am|is) in (?:the )?{V} grade",),
+        alone=False,
+        anchors=listed("grade"),
+    ),
+    Attribute(
+        name="shift",
+        value="thing",
+        says=("{S} (?:am|is) on the {V} shift",),
+        alone=False,
+        anchors=listed("shift"),
+    ),
+)
+_TIMES = (
+    Attribute(
+        name="routine",
+        value="when",
+        says=(
+            "{S} (?P<a>wakes?|gets?) up {V}",
+            "{S} (?P<a>go(?:es)?) to bed {V}",
+            "{S} (?P<a>starts?|finish(?:es)?) work {V}",
+        ),
+        becomes=("{S} (?P<a>wakes?|gets?) up {V} instead of {W}",),
+        # Weekends differ.
+        alone=False,
+    ),
+    Attribute(
+        name="schedule",
+        value="when",
+        by_thing=True,
+        says=(
+            "{T} is {V}",
+            "{T} (?:takes place|is scheduled for|is set for|is due|is held) {V}",
+        ),
+        becomes=(
+            "{T} {moved} (?:to|for|until) {V}",
+            "{T} {moved} from {W} to {V}",
+            "{T} (?:is|takes place) {V} instead of {W}",
+            "{T} (?:is|takes place) {V}{not} {W}",
+        ),
+    ),
+    Attribute(
+        name="start",
+        value="when",
+        by_thing=True,
+        says=("{T} (?:starts|begins|opens|leaves|departs) {V}",),
+        becomes=(
+            "{T} {moved} (?:to|for|until) {V}",
+            "{T} (?:starts|begins|opens|leaves|departs) {V} instead of {W}",
+        ),
+    ),
+    Attribute(
+        name="end",
+        value="when",
+        by_thing=True,
+        says=("{T} (?:ends|finishes|closes|expires) {V}",),
+        becomes=("{T} (?:ends|finishes|closes) {V} instead of {W}",),
+    ),
+)
+
+ATTRIBUTES = (
+    _HOME,
+    _BASE,
+    _EMPLOYER,
+    _OCCUPATION,
+    _WORKPLACE,
+    _UNIVERSITY,
+    _MAJOR,
+    _AGES,
+    _BIRTHDAY,
+    *_NAMES,
+    *_PEOPLE,
+    *_REACHED,
+    *_LIKED,
+    *_OWNED,
+    *_COUNTED,
+    *_TIMES,
+)

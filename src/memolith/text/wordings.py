@@ -1,0 +1,182 @@
+"""Words that say the same, so that a fact can be told in other words than its source.
+
+Small on purpose: what is not here counts as another word. From general knowledge, English and
+German.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from memolith.text.analysis import terms
+from memolith.text.expressions import expression
+from memolith.text.figures import LARGE, WORDS, figures
+from memolith.text.lists import listed
+from memolith.text.stances import without_dislike
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_SAME = (
+    "like love enjoy adore fond fan favorite favourite prefer mag mögen liebe liebt gern lieber",
+    "work job employ employed occupation profession arbeite arbeitet beruf",
+    "live reside based home wohne wohnt wohnen lebe lebt leben",
+    "child kid children kids kinder kind",
+    "wife spouse husband ehefrau ehemann",
+    "mother mom mum mama mutter",
+    "father dad papa vater",
+    "buy bought purchase purchased kaufe kauft gekauft kaufte",
+    "move moved relocate relocated umziehen umgezogen ziehe zieht zog",
+    "begin began begun start started beginne beginnt begann",
+    "go goes went gone gehe geht ging gegangen",
+    "come comes came komme kommt kam gekommen",
+    "drive drove driven fahre fährt fuhr gefahren",
+    "eat ate eaten esse isst essen gegessen",
+    "drink drank drunk trinke trinkt getrunken",
+    "meet met meeting appointment termin",
+    "leave left leaving",
+    "write wrote written schreibe schreibt geschrieben",
+    "read reads lese liest gelesen",
+    "speak spoke spoken spreche spricht",
+    "teach taught teacher",
+    "run ran running",
+    "swim swam swum",
+    "build built building",
+    "grow grew grown",
+    "lose lost losing",
+    "sell sold selling",
+    "win won winning",
+    "get got gotten receive received",
+    "give gave given",
+    "take took taken",
+    "sleep slept schlafe schläft",
+    "feel felt feeling",
+    "think thought",
+    "break broke broken",
+    "marry married wedding verheiratet heirate heiratet geheiratet",
+    "study student studying studiere studiert",
+    "holiday vacation urlaub",
+    "flat apartment wohnung",
+    "car auto wagen",
+    "movie film",
+    "photo picture photograph foto",
+    "doctor physician arzt ärztin",
+    "help assist helfe hilft",
+    "big large",
+    "allergic allergy allergies allergisch allergie",
+    "birthday born birthdate geburtstag geboren",
+    "name named namens heiße heißt heißen nenne nennt",
+    "want need wish request ask asked möchte will",
+    "answer reply response respond antwort antworte antwortet",
+    "short brief briefly concise concisely kurz knapp",
+    "dog puppy hund",
+    "cat kitten katze",
+)
+
+_ADDS_NOTHING = """
+user users person currently current now presently still say says said state states stated mention
+mentions mentioned tell tells told note notes noted express expressed identify identifies really
+also nutzer nutzers nutzerin benutzer benutzerin derzeit momentan aktuell sagt sagte erwähnt
+speaker yes yeah okay please bitte own owns owned
+longer anymore ever never nie niemals mehr will
+"""
+
+
+def _heads() -> Iterator[tuple[str, str]]:
+    for group in _SAME:
+        first, *_ = terms(group)
+        for term in terms(group):
+            yield term, first
+
+
+HEADS: Mapping[str, str] = dict(_heads())
+"""A term to the one that stands for all that say the same."""
+
+CONTRASTS = listed(
+    "before after more less most least over under above below better worse vor mehr weniger über"
+)
+"""Stop words, mostly, that turn into another thing what they stand at."""
+
+NAME = HEADS["name"]
+"""The term of what tells a name."""
+
+NUMBER_TERMS = frozenset(chain.from_iterable(map(terms, [*WORDS, *LARGE])))
+"""Terms of numbers in words."""
+
+ADDS_NOTHING = frozenset(terms(_ADDS_NOTHING))
+"""Terms that a telling in the third person adds."""
+
+
+# What is said in several words.
+_PHRASES = (
+    (expression(r"\bwork(?:s|ed|ing)? as\b|\barbeitet? als\b", re.IGNORECASE), " "),
+    (expression(r"\b(?:years?|months?)[\s-]old\b|\bJahre alt\b", re.IGNORECASE), " "),
+    (expression(r"[$]"), " dollar "),
+    (expression("€"), " euro "),
+    (expression("%"), " percent "),
+    (expression("£"), " pound "),
+    (expression(r"(?:\bwould|'d) (?:like|love)\b", re.IGNORECASE), " want "),
+    (expression(r"\b(?:is|are|am|was|be|been|'s|'m|dog|cat) called\b", re.IGNORECASE), " name "),
+    (expression(r"\bcall(?:s|ed)? (?=(?:me|him|her|it|them)\b)", re.IGNORECASE), " name "),
+)
+# Who orders something wants it so.
+_ORDERS = expression(
+    r"\b(?:please|bitte|always|never|immer|nie|from now on|ab jetzt|should|must|soll\w*"
+    r"|don't|do not)\b"
+    r"|^\W*(?:keep|use|call|write|answer|speak|be|make|give|avoid|stop|start|remember|reply"
+    r"|respond)\b",
+    re.IGNORECASE,
+)
+_WORD = expression(r"[^\W\d_]+")
+_COUNTED = expression(
+    rf"(?<![\w.,])(?P<number>\d[\d.,]{{0,20}}|{'|'.join(sorted(WORDS, key=len, reverse=True))})"
+    r"[\s-]+(?=(?P<what>[^\W\d_]+(?:[\s-]+[^\W\d_]+)?))"
+)
+_WANTED = frozenset(map(HEADS.__getitem__, terms("like want")))
+_INTRODUCES = expression(
+    r"(?i:\b(?:i'm|i am|this is|ich bin)) (?=[A-ZÄÖÜ])|\b[Mm]y(?: [a-zäöüß]+){1,2},? (?=[A-ZÄÖÜ])"
+)
+
+
+def content_terms(text: str) -> tuple[str, ...]:
+    """Return the terms of a text that say something, in order, one for all that say the same."""
+    plain = without_dislike(text)
+    for phrase, instead in _PHRASES:
+        plain = phrase.sub(instead, plain)
+    found = (HEADS.get(term, term) for term in terms(plain) if term not in ADDS_NOTHING)
+    contrasts = (word for word in _WORD.findall(plain.lower()) if word in CONTRASTS)
+    return tuple(dict.fromkeys([*found, *contrasts]))
+
+
+def counted_terms(text: str) -> frozenset[tuple[str, str]]:
+    """Return what a text counts: the term after each number, and the number."""
+    return frozenset(
+        (term, number)
+        for match in _COUNTED.finditer(text.lower())
+        for term in content_terms(match["what"])[:1]
+        for number in figures(match["number"])
+    )
+
+
+def implied_terms(text: str) -> frozenset[str]:
+    """Return terms that a text need not say: who orders wants, who introduces names."""
+    wanted = _WANTED if _ORDERS.search(text) else frozenset()
+    return wanted | {NAME} if _INTRODUCES.search(text) else wanted
+
+
+_ENDINGS = frozenset(
+    ["", "e", "t", "st", "et", "en", "s", "es", "er", "em", "n", "te", "ten", "i", "ic", "ing", "r"]
+)
+_LEAST_STEM = 4
+
+
+def alike(first: str, second: str) -> bool:
+    """Tell whether two terms are one word in two forms: "allerg", "allergi"; "wohn", "wohnt"."""
+    shared = 0
+    for one, other in zip(first, second, strict=False):
+        if one != other:
+            break
+        shared += 1
+    return shared >= _LEAST_STEM and first[shared:] in _ENDINGS and second[shared:] in _ENDINGS

@@ -1,0 +1,195 @@
+"""Words as they stand in a text: each with its case, and the punctuation around it told."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from memolith.text.expressions import expression
+from memolith.values import dataclass
+
+# One way of writing each quote, apostrophe and hyphen; a minus sign stays a minus sign.
+_SAME_MARKS = str.maketrans(
+    {
+        **dict.fromkeys("’‘ʼ‚‛＇`´", "'"),
+        **dict.fromkeys("“”„‟«»‹›＂", '"'),
+        **dict.fromkeys("‐‑–", "-"),
+        **dict.fromkeys("—―", " - "),
+        **dict.fromkeys("？؟", "? "),
+        **dict.fromkeys("！。；「」『』（）《》〈〉【】", " "),
+        "…": "...",
+        "\ufe0f": "",
+    }
+)
+_WIDE_MARK = expression(r"(?<=\d)[，：、](?=\d)|[，：、]")
+_GREEK_QUESTION = expression("(?<=[\u0370-\u03ff\u1f00-\u1fff]);")
+_DOTS_BETWEEN_LETTERS = expression(r"(?<=[^\W\d_])\.{3,}(?=[^\W\d_])")
+# Han and kana: words have no spaces between them, so each character is a word.
+_CHARACTER = expression(
+    "[\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+_CHUNK = expression(r"\S+")
+
+_FACE = expression(r"[:;=]['^-]?[()\[\]|/\\DPp]+|\^_?\^|[xX]D")
+_FACE_AT_END = expression(r"(?<=\w)[:;]['^-]?[()]+$")
+_ONLY_PUNCTUATION = expression(r"[.,;:!?\"'()،؛।-]+")
+_DASH = expression(r"-+")
+_NUMBER_IN_BRACKETS = expression(r"\([^()\w]?\d[\d.,]*[^()\w]?\)")
+_LEADING = ('"', "'", "(", "¡", "¿")
+_ELISION = expression(r"'(?:t(?:is|was|were|ill?)|em|cause|n|bout|round|\d\ds?)\b", re.IGNORECASE)
+_YEAR = expression(r"(?:1[5-9]|2[01])\d\d\b")
+NUMERAL = expression(r"[^\w\s]{0,2}\d[\d.,:/]*[^\w\s]?")
+"""A number in figures, with a sign or currency and a percent sign or the like."""
+
+
+@dataclass(slots=True)
+class Word:
+    """A word or symbol, without the punctuation around it.
+
+    Attributes:
+        text: As it stands in the text, case and all.
+        opens: It begins a sentence.
+        closed: Punctuation follows it.
+        asks: A question mark follows it.
+    """
+
+    text: str
+    opens: bool = False
+    closed: bool = False
+    asks: bool = False
+
+
+def words(text: str) -> list[Word]:
+    """Return the words and symbols of a text in order, the punctuation aside.
+
+    Punctuation is what says nothing by itself: full stops, commas, colons, semicolons,
+    exclamation marks, quotes, round brackets, dashes. Where a mark may be part of what it stands
+    at (a sign, a decimal point, an inch, an apostrophe) it stays.
+    """
+    chunks = _CHUNK.findall(_in_one_style(text))
+    found: list[Word] = []
+    quotes = _Quotes()
+    opens = True
+    for at, chunk in enumerate(chunks):
+        if chunk.isalnum():
+            found.append(Word(chunk, opens))
+            opens = False
+            continue
+        following = chunks[at + 1] if at + 1 < len(chunks) else ""
+        for word in _words_of(chunk, following, found, quotes):
+            word.opens = opens
+            opens = False
+            found.append(word)
+        opens = opens or chunk.rstrip("\"')").endswith((".", "!", "?", ":"))
+    return found
+
+
+@dataclass(slots=True)
+class _Quotes:
+    """Which quotes are open: an inch and a plural's apostrophe look like closing ones."""
+
+    single: bool = False
+    double: bool = False
+
+
+def _in_one_style(text: str) -> str:
+    text = unicodedata.normalize("NFC", text)
+    if not text.isascii():
+        text = _GREEK_QUESTION.sub("?", _WIDE_MARK.sub(_narrow_mark, text)).translate(_SAME_MARKS)
+        text = _CHARACTER.sub(r" \g<0> ", text)
+    return _DOTS_BETWEEN_LETTERS.sub(" ", text)
+
+
+def _narrow_mark(mark: re.Match[str]) -> str:
+    around = (
+        mark.string[max(0, mark.start() - 1) : mark.start()],
+        mark.string[mark.end() : mark.end() + 1],
+    )
+    if all(map(str.isdigit, around)):
+        return {"，": ",", "：": ":"}.get(mark[0], mark[0])
+    return "、" if all(map(str.isnumeric, around)) else " "  # "二、三" is not "二三"
+
+
+def _words_of(chunk: str, following: str, before: list[Word], quotes: _Quotes) -> Iterator[Word]:
+    if not any(map(str.isalnum, chunk)):
+        yield from _symbols(chunk, following, before)
+        return
+    face = _FACE_AT_END.search(chunk)
+    core = _led(chunk[: face.start()] if face else chunk, quotes)
+    text, asks = _trailed(core, following, quotes)
+    yield Word(text, closed=len(text) < len(core), asks=asks)
+    if face:
+        yield Word(face[0])
+
+
+def _symbols(chunk: str, following: str, before: list[Word]) -> Iterator[Word]:
+    """Yield what a chunk without letters and digits says: a face, a sign, a question."""
+    core = chunk.rstrip(".,!;") or chunk
+    if _FACE.fullmatch(core):
+        yield Word(core)
+    elif _ONLY_PUNCTUATION.fullmatch(chunk) is None:
+        yield Word(core, closed=core != chunk)
+    elif _may_be_a_sign(chunk, following, before):
+        yield Word(chunk)
+    elif before:
+        before[-1].closed = True
+        before[-1].asks = before[-1].asks or "?" in chunk
+
+
+def _may_be_a_sign(chunk: str, following: str, before: list[Word]) -> bool:
+    """Tell whether a mark between spaces may be a minus, or a colon of "3 : 2"."""
+    if chunk not in {"-", ":", "--", "!"} or not _is_operand(following):
+        return False
+    return chunk == "-" or (bool(before) and _is_operand(before[-1].text))
+
+
+def _is_operand(text: str) -> bool:
+    text = text.rstrip(".,;:!?)\"'").lstrip("(")
+    return len(text) == 1 or NUMERAL.fullmatch(text) is not None
+
+
+def _led(chunk: str, quotes: _Quotes) -> str:
+    """Return a chunk without opening quotes and brackets, and dots before it."""
+    if _NUMBER_IN_BRACKETS.match(chunk):
+        return chunk  # in accounts (5) is -5
+    start = 0
+    while chunk.startswith(_LEADING, start):
+        if chunk[start] == "'":
+            quotes.single = quotes.single or _ELISION.match(chunk, start) is None
+        quotes.double = quotes.double or chunk[start] == '"'
+        start += 1
+    dots = len(chunk) - start - len(chunk[start:].lstrip("."))
+    return chunk[start + dots :] if dots > 1 else chunk[start:]  # ".NET" keeps its point
+
+
+def _trailed(core: str, following: str, quotes: _Quotes) -> tuple[str, bool]:
+    """Return a word without the punctuation after it, and whether a question mark was there."""
+    asks = False
+    brackets = core.count(")") - core.count("(")
+    end = len(core)
+    while end and _is_aside(core, end - 1, following, quotes, brackets):
+        mark = core[end - 1]
+        asks = asks or mark == "?"
+        brackets -= mark == ")"
+        quotes.single = quotes.single and mark != "'"
+        quotes.double = quotes.double and mark != '"'
+        end -= 1
+    return core[:end], asks
+
+
+def _is_aside(core: str, at: int, following: str, quotes: _Quotes, brackets: int) -> bool:
+    """Tell whether the mark at the end of `core[: at + 1]` is punctuation."""
+    mark = core[at]
+    digit_before = at > 0 and core[at - 1].isdigit()
+    if mark in "?;:،؛।":
+        return True
+    if mark in ".!":
+        # "3." may be an ordinal, "3!" a factorial; at the text's end they close it.
+        return not (digit_before and following)
+    if mark == ",":
+        # "2, 5" may be two numbers; "May 5, 2023" is a date.
+        return not (digit_before and following[:1].isdigit() and not _YEAR.match(following))
+    if mark == '"':
+        return quotes.double or not digit_before
+    return (mark == "'" and quotes.single) or (mark == ")" and brackets > 0)

@@ -1,0 +1,88 @@
+"""Memory as tools of an agent: five tools, in the form of any model, with one way to call them.
+
+    from memolith import Memolith, tools
+
+    with Memolith.open("memory.db") as memory:
+        alice = memory.owner("alice")
+        offered = tools.openai()            # or tools.anthropic(): goes to the model as it is
+        result = tools.call(alice, "memory_recall", {"query": "Which units should I use?"})
+        print(result.text)                  # goes back to the model
+
+`memory_tool` is Anthropic's own memory tool, over the same store.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from memolith.tools.answered import Result
+from memolith.tools.calling import call
+from memolith.tools.files import MemoryFiles
+from memolith.tools.offered import TOOLS, Tool
+
+if TYPE_CHECKING:
+    from memolith.owner import OwnerMemory
+    from memolith.tools.anthropic_memory import AsyncMemoryTool, MemoryTool
+
+__all__ = [
+    "TOOLS",
+    "MemoryFiles",
+    "Result",
+    "Tool",
+    "anthropic",
+    "async_memory_tool",
+    "call",
+    "memory_tool",
+    "openai",
+]
+
+
+def openai(*, responses: bool = False) -> list[dict[str, Any]]:
+    """Return the tools as OpenAI's services, and those compatible with them, take them.
+
+    Args:
+        responses: For the Responses API, instead of for chat completions.
+    """
+    functions = [
+        {"name": each.name, "description": each.description, "parameters": each.parameters}
+        for each in TOOLS.values()
+    ]
+    if responses:
+        return [{"type": "function", **each} for each in functions]
+    return [{"type": "function", "function": each} for each in functions]
+
+
+def anthropic() -> list[dict[str, Any]]:
+    """Return the tools as Anthropic's service takes them."""
+    return [
+        {"name": each.name, "description": each.description, "input_schema": each.parameters}
+        for each in TOOLS.values()
+    ]
+
+
+def memory_tool(memory: OwnerMemory) -> MemoryTool:
+    """Return Anthropic's memory tool over an owner's memory, for `tool_runner(tools=[…])`.
+
+    Raises:
+        InvalidConfiguration: Anthropic's SDK is not installed.
+    """
+    from memolith.adapters.clients.wire import need
+
+    need("anthropic", "tools")
+    from memolith.tools.anthropic_memory import MemoryTool
+
+    return MemoryTool(memory)
+
+
+def async_memory_tool(memory: OwnerMemory) -> AsyncMemoryTool:
+    """Return the same for an `AsyncAnthropic` client; the store is asked on worker threads.
+
+    Raises:
+        InvalidConfiguration: Anthropic's SDK is not installed.
+    """
+    from memolith.adapters.clients.wire import need
+
+    need("anthropic", "tools")
+    from memolith.tools.anthropic_memory import AsyncMemoryTool
+
+    return AsyncMemoryTool(memory)

@@ -1,0 +1,126 @@
+"""Anthropic's memory tool, as its SDK runs it, over an owner's memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+from anthropic.tools import ToolError
+from anthropic.tools.memory import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
+
+from memolith.tools.files import MemoryFiles
+
+if TYPE_CHECKING:
+    from anthropic.types.beta import (
+        BetaMemoryTool20250818Command,
+        BetaMemoryTool20250818CreateCommand,
+        BetaMemoryTool20250818DeleteCommand,
+        BetaMemoryTool20250818InsertCommand,
+        BetaMemoryTool20250818RenameCommand,
+        BetaMemoryTool20250818StrReplaceCommand,
+        BetaMemoryTool20250818ViewCommand,
+    )
+
+    from memolith.owner import OwnerMemory
+
+
+def _done(files: MemoryFiles, command: object) -> str:
+    result = files.run(command)
+    if result.is_error:
+        raise ToolError(result.text)
+    return result.text
+
+
+class MemoryTool(BetaAbstractMemoryTool):
+    """For `client.beta.messages.tool_runner(tools=[…])`; thread-safe.
+
+    Every method raises `ToolError`, which the SDK gives to the model.
+    """
+
+    def __init__(self, memory: OwnerMemory) -> None:
+        """Keep the files in this memory."""
+        super().__init__()
+        self.files = MemoryFiles(memory)
+
+    def call(self, input: object) -> str:
+        """Do what the model asks, as it asks."""
+        return _done(self.files, input)
+
+    def execute(self, command: BetaMemoryTool20250818Command) -> str:
+        """Do what is asked."""
+        return _done(self.files, command.to_dict())
+
+    def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
+        """Show a file with line numbers, or what is in a directory."""
+        return self.execute(command)
+
+    def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
+        """Make a file that is not there yet."""
+        return self.execute(command)
+
+    def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
+        """Replace what stands in a file just once."""
+        return self.execute(command)
+
+    def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
+        """Put text after a line of a file."""
+        return self.execute(command)
+
+    def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
+        """Forget a file, or all in a directory."""
+        return self.execute(command)
+
+    def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
+        """Move a file, or a directory."""
+        return self.execute(command)
+
+    def clear_all_memory(self) -> str:
+        """Forget all files."""
+        self.files.clear()
+        return "All memory cleared"
+
+
+class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
+    """The same for `AsyncAnthropic`; the store is asked on worker threads."""
+
+    def __init__(self, memory: OwnerMemory) -> None:
+        """Keep the files in this memory."""
+        super().__init__()
+        self.files = MemoryFiles(memory)
+
+    async def call(self, input: object) -> str:
+        """Do what the model asks, as it asks."""
+        return await anyio.to_thread.run_sync(_done, self.files, input)
+
+    async def execute(self, command: BetaMemoryTool20250818Command) -> str:
+        """Do what is asked."""
+        return await self.call(command.to_dict())
+
+    async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
+        """Show a file with line numbers, or what is in a directory."""
+        return await self.execute(command)
+
+    async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
+        """Make a file that is not there yet."""
+        return await self.execute(command)
+
+    async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
+        """Replace what stands in a file just once."""
+        return await self.execute(command)
+
+    async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
+        """Put text after a line of a file."""
+        return await self.execute(command)
+
+    async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
+        """Forget a file, or all in a directory."""
+        return await self.execute(command)
+
+    async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
+        """Move a file, or a directory."""
+        return await self.execute(command)
+
+    async def clear_all_memory(self) -> str:
+        """Forget all files."""
+        await anyio.to_thread.run_sync(self.files.clear)
+        return "All memory cleared"

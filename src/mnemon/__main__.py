@@ -1,6 +1,0 @@
-"""`python -m mnemon`: the command line where the script is not on the path."""
-
-from mnemon.entrypoints.cli.main import main
-
-if __name__ == "__main__":
-    main()

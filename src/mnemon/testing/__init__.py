@@ -1,1 +1,0 @@
-"""For tests of Mnemon and of what is built on it: fakes, contracts, builders, generators."""

@@ -1,9 +1,0 @@
-"""Words too frequent to search by: one data file a language."""
-
-from __future__ import annotations
-
-from mnemon.text.stopwords.de import WORDS as GERMAN
-from mnemon.text.stopwords.en import WORDS as ENGLISH
-
-STOP_WORDS = ENGLISH | GERMAN
-"""One list for all texts: a word's terms must not depend on the text it stands in."""
