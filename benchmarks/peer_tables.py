@@ -143,8 +143,8 @@ _WRITES_NOTE = (
     f"mem0 stores one by one, whatever it is given, which would take hours: all but {SEEDED_BUT} "
     "memories are put into its vector store below its doors, and the rate is of these. One "
     f"more: a single write that is on disk when the call returns, as far as the peer does that by "
-    f"its own settings; {ADDS} in turns with Memolith's `remember`. usearch writes when the program "
-    "ends. mcp-memory-service searches for near duplicates with each. Bytes: files of the closed "
+    f"its own settings; {ADDS} in turns with Memolith's `remember`. usearch writes at the end of "
+    "the program. mcp-memory-service searches for near duplicates with each. Bytes: files of the closed "
     "store by memories of all owners, the text included."
 )
 _OWNERS_NOTE = (

@@ -1,4 +1,4 @@
-"""How fast Memolith is beside others: on the same machine, in the same minutes, with the same texts.
+"""Compare the speed of Memolith with others: same machine, same minutes, same texts.
 
     make bench-peers ARGS="numpy sqlite-vec"                 # these, with 1,000 and 10,000 memories
     make bench-peers ARGS="chroma langgraph --sizes 1000"

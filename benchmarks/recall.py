@@ -7,7 +7,8 @@
     make bench-recall ARGS="… --nothing"    # how well it is told that nothing is relevant
     make bench-recall ARGS="… --nothing --fit"  # write the weights of that anew
 
-No data set comes with Memolith: name files, or set MEMOLITH_LOCOMO, MEMOLITH_BEAM, MEMOLITH_JSONL. All but
+No data set comes with Memolith: name files, or set MEMOLITH_LOCOMO, MEMOLITH_BEAM,
+MEMOLITH_JSONL. All but
 `--context` takes the policies as they are, without a store; `memolith eval` measures the whole
 engine, with quantised vectors and a budget. Cross-validated means: with the weights that were
 fitted on all other conversations of all data sets together.
@@ -159,8 +160,8 @@ def told_nothing(
 def machine() -> str:
     """Return what was measured with, and when."""
     return (
-        f"memolith {version('memolith')}, numpy {np.__version__}, Python {platform.python_version()}, "
-        f"{platform.machine()} {platform.system()}, {datetime.now(UTC):%Y-%m-%d}"
+        f"memolith {version('memolith')}, numpy {np.__version__}, "
+        f"Python {platform.python_version()}, {platform.machine()} {platform.system()}, {datetime.now(UTC):%Y-%m-%d}"
     )
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from memolith import Message, Memolith
+from memolith import Memolith, Message
 
 with TemporaryDirectory() as folder, Memolith.open(Path(folder) / "memory.db") as memory:
     alice = memory.owner("alice")

@@ -178,7 +178,7 @@ class AsyncMemolith:
     async def connect(
         cls, url: str = URL, *, key: str | None = None, timeout_s: float = TIMEOUT_S
     ) -> AsyncMemolith:
-        """Reach the memory of a service as if it were here, without threads; see `Memolith.connect`.
+        """Connect to a Memolith service without threads; see `Memolith.connect`.
 
         It is of the event loop in which it is first used.
         """

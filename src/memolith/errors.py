@@ -133,8 +133,8 @@ class WrongEmbeddingModel(MemolithError):
 def _other_model(stored: str, given: str, is_changed: bool, is_under_way: bool) -> str:  # noqa: FBT001 - two flags of one caller
     if is_changed:
         return (
-            f"the store's vectors are no longer of {given}: `memolith reembed` has made them anew by"
-            f" {stored}; open it again with that model"
+            f"the store's vectors are no longer of {given}: `memolith reembed` has made them anew"
+            f" by {stored}; open it again with that model"
         )
     model, _, kept = given.partition(" (")[0].partition("@")
     command = f"memolith reembed --model {model}" + (f" --dimension {kept}" if kept else "")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memolith import Memory, Memolith, Operation, OwnerMemory, State, Verdict
+from memolith import Memolith, Memory, Operation, OwnerMemory, State, Verdict
 from memolith.domain.items import Span
 from memolith.domain.recall import Recalled, Score
 from memolith.errors import InvalidInput

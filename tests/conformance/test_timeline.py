@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from integration.condensing import condensing, sentence, turns
-from memolith import Message, Memolith, OwnerMemory
+from memolith import Memolith, Message, OwnerMemory
 from memolith.domain.memories import Origin
 from memolith.domain.recall import RecallResult
 from memolith.errors import InvalidInput

@@ -9,7 +9,7 @@ import apsw
 import psycopg
 
 from durability.ledger import PAGE
-from memolith import Memory, Memolith, OwnerMemory, Source
+from memolith import Memolith, Memory, OwnerMemory, Source
 
 _UNMARKED = """
 SELECT count(*) FROM messages

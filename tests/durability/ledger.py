@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from memolith import Memory, Message, Memolith
+from memolith import Memolith, Memory, Message
 
 Stored = dict[str, dict[str, str]]
 """By owner and id, the contents of all that is active: memories and messages."""

@@ -15,7 +15,7 @@ import pytest
 from durability.checking import Tally
 from durability.ledger import Stored, everything
 from durability.opening import PLAIN, opened
-from memolith import Message, Memolith, OwnerMemory
+from memolith import Memolith, Message, OwnerMemory
 from memolith.errors import StoreUnavailable
 from postgres import new_database
 from postgres_proxy import Cut, Proxy, proxy

@@ -19,7 +19,7 @@ from durability.forking import Running, started
 from durability.neighbour import OTHER, Address, write
 from durability.opening import PLAIN, ciphers
 from integration.learning import OWNER, START, client, opened
-from memolith import Message, Memolith
+from memolith import Memolith, Message
 from memolith.testing.clock import SettableClock
 from memolith.testing.model_server import Asked, ModelServer
 from memolith.testing.script import KnowingModel, load_script

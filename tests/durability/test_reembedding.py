@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from durability.killing import environment
 from durability.opening import PLAIN, ciphers
 from durability.reembedder import DIMENSION, NEIGHBOUR, Turned, remade
-from memolith import Memory, Message, Memolith
+from memolith import Memolith, Memory, Message
 from memolith.adapters.sql.store import SqlStore
 from memolith.errors import Conflict, WrongEmbeddingModel
 from memolith.ports.embedder import TextRole

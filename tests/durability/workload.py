@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from durability.ledger import Begun, Done, Line
 from durability.words import Words
-from memolith import Message, Memolith
+from memolith import Memolith, Message
 
 SHARED = "everyone"
 _OLDER = 20

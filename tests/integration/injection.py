@@ -15,7 +15,7 @@ from datetime import timedelta
 from io import BytesIO
 
 from integration.learning import START
-from memolith import Memory, Message, Memolith, OwnerMemory
+from memolith import Memolith, Memory, Message, OwnerMemory
 from memolith.adapters.chat.openai import OpenAIChat
 from memolith.config import load
 from memolith.domain.memories import Origin, State

@@ -12,8 +12,7 @@ from typing import Any
 import apsw
 
 from integration.condensing import condensing, sentence
-from migrations.saving import furnish
-from memolith import Message, Memolith
+from memolith import Memolith, Message
 from memolith.adapters.crypto.plain import PlainCipher
 from memolith.config import Loaded, load
 from memolith.ports.cipher import Ciphers
@@ -23,6 +22,7 @@ from memolith.stores import open_store
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.testing.hostile import HOSTILE
+from migrations.saving import furnish
 from postgres import dropped, own, schemas_like
 
 Rows = dict[tuple[str | None, str], list[tuple[Any, ...]]]

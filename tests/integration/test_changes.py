@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memolith import Memory, Message, Memolith, OwnerMemory
+from memolith import Memolith, Memory, Message, OwnerMemory
 from memolith.domain.memories import Action, State
 from memolith.policies.changing.relation import Relation, relation
 from memolith.testing.changes import Change, load_changes

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from integration.condensing import condensing, say, sentence, summarising, turns
-from memolith import Memory, Message, Memolith, OwnerMemory
+from memolith import Memolith, Memory, Message, OwnerMemory
 from memolith.domain.memories import Origin, State
 from memolith.domain.messages import Role
 from memolith.errors import NotFound, ServiceFailed

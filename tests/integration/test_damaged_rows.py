@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from databases import execute
-from memolith import Message, Memolith, OwnerMemory
+from memolith import Memolith, Message, OwnerMemory
 from memolith.adapters.crypto.plain import PlainCipher
 from memolith.domain.messages import Role
 from memolith.errors import StoreDamaged

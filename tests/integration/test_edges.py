@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from memolith import Message, Memolith, OwnerMemory, State
+from memolith import Memolith, Message, OwnerMemory, State
 from memolith.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
 from memolith.services.touches import Touches
 from memolith.testing.clock import SettableClock

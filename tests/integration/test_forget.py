@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from memolith import Memory, Message, Memolith, OwnerMemory, State
+from memolith import Memolith, Memory, Message, OwnerMemory, State
 from memolith.errors import Conflict, InvalidInput, NotFound
 from memolith.testing.clock import SettableClock
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from memolith import Message, Memolith, OwnerMemory
+from memolith import Memolith, Message, OwnerMemory
 from memolith.adapters.crypto.backup import back_up, restore
 from memolith.adapters.crypto.master import KeyFile
 from memolith.adapters.crypto.plain import PlainCipher

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memolith import Message, Memolith
+from memolith import Memolith, Message
 from memolith.adapters.sql import index
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memolith import Message, Memolith, OwnerMemory, Role
+from memolith import Memolith, Message, OwnerMemory, Role
 from memolith.config import load
 from memolith.errors import Disabled, InvalidInput
 from memolith.testing.clock import SettableClock

@@ -17,7 +17,7 @@ import pytest
 from numpy.typing import NDArray
 
 from durability.words import Words
-from memolith import Message, Memolith
+from memolith import Memolith, Message
 from memolith.adapters.crypto.ring import KeyRing
 from memolith.adapters.crypto.xchacha import KeyRingCiphers
 from memolith.adapters.sqlite.connections import Connection

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from databases import bytes_under
-from memolith import Memory, Message, Memolith, OwnerMemory
+from memolith import Memolith, Memory, Message, OwnerMemory
 from memolith.adapters.crypto.plain import PlainCipher
 from memolith.config import load
 from memolith.errors import InvalidInput, NotFound

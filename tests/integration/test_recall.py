@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from memolith import Message, Memolith, OwnerMemory
+from memolith import Memolith, Message, OwnerMemory
 from memolith.errors import InvalidInput
 from memolith.exchange.records import Chronicle
 from memolith.testing.clock import SettableClock

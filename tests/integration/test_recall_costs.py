@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memolith import Message, Memolith
+from memolith import Memolith, Message
 from memolith.adapters.crypto.xchacha import XChaChaOwner
 from memolith.adapters.sqlite.store import SqliteStore
 from memolith.ports.cipher import Place

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from databases import execute
-from memolith import Message, Memolith, OwnerMemory
+from memolith import Memolith, Message, OwnerMemory
 from memolith.domain.memories import Action, Memory, State
 from memolith.domain.messages import Role
 from memolith.errors import Conflict, InvalidInput, NotFound

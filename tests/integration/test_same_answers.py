@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from memolith import Message, Memolith
+from memolith import Memolith, Message
 from memolith.adapters.crypto.master import KeyFile
 from memolith.adapters.crypto.plain import PlainCipher
 from memolith.adapters.crypto.ring import KeyRing

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from databases import bytes_under
-from memolith import Message, Memolith, OwnerMemory
+from memolith import Memolith, Message, OwnerMemory
 from memolith.domain.messages import Role
 from memolith.errors import InvalidInput
 from memolith.exchange.records import Chronicle, Record

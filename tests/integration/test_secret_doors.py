@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from databases import bytes_under
-from memolith import Message, Memolith
+from memolith import Memolith, Message
 from memolith.config import load
 from memolith.domain.memories import Event, Source
 from memolith.entrypoints.cli.main import cli

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memolith import Message, Memolith, OwnerMemory
+from memolith import Memolith, Message, OwnerMemory
 from memolith.domain.memories import State
 from memolith.domain.messages import Role
 from memolith.exchange.jsonl import Remembered

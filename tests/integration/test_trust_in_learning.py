@@ -10,7 +10,7 @@ import pytest
 from integration.injection import KNOWN, small
 from integration.learning import START
 from integration.learning import work_off as worked_off
-from memolith import Message, Memolith, OwnerMemory
+from memolith import Memolith, Message, OwnerMemory
 from memolith.adapters.chat.openai import OpenAIChat
 from memolith.domain.memories import Memory, Origin, State
 from memolith.domain.messages import Role

@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from chroma import on_server
-from memolith import Message, Memolith, Role
+from memolith import Memolith, Message, Role
 from memolith.adapters.chroma.server import ChromaServer
 from memolith.config import Loaded, load
 from memolith.errors import InvalidConfiguration, ServiceFailed

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from databases import POSTGRES, SQLITE, execute
-from memolith import Message, Memolith, OwnerMemory
+from memolith import Memolith, Message, OwnerMemory
 from memolith.adapters.crypto.master import KeyFile
 from memolith.adapters.crypto.plain import PlainCipher
 from memolith.adapters.crypto.ring import KeyRing

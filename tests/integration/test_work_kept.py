@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from databases import SQLITE, rows
-from memolith import Message, Memolith, OwnerMemory
+from memolith import Memolith, Message, OwnerMemory
 from memolith.adapters.crypto.plain import PlainCipher
 from memolith.adapters.sql.tables import OWNED
 from memolith.domain.work import Mark, Progress, Work

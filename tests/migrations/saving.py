@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 import apsw
 
-from memolith import Message, Memolith, Role
+from memolith import Memolith, Message, Role
 from memolith.adapters.crypto.plain import PlainCipher
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter

@@ -16,7 +16,6 @@ from tempfile import TemporaryDirectory
 import psycopg
 from psycopg import sql
 
-from migrations.saving import DIMENSION, NOW, furnish
 from memolith import Memolith
 from memolith.adapters.crypto.backup import back_up, restore
 from memolith.adapters.crypto.master import KeyFile
@@ -29,6 +28,7 @@ from memolith.config import load
 from memolith.ports.cipher import Ciphers
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
+from migrations.saving import DIMENSION, NOW, furnish
 
 FORMS = {"plain": PLAIN, "encrypted": HIDDEN}
 

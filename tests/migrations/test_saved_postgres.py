@@ -9,8 +9,6 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from migrations.saving import furnish
-from migrations.saving_postgres import FORMS, ciphers_of, load_saved, opened, saved
 from memolith.adapters.crypto.plain import PlainCipher
 from memolith.adapters.postgres.places import place_of, session
 from memolith.adapters.postgres.schema import BOUND, MIGRATIONS, SCHEMA, Making, Shape
@@ -19,6 +17,8 @@ from memolith.adapters.postgres.upgrading import Upgraded, upgrade
 from memolith.adapters.postgres.values import PLAIN
 from memolith.errors import StoreReadOnly, StoreTooNew, StoreUnavailable
 from memolith.ports.cipher import Ciphers
+from migrations.saving import furnish
+from migrations.saving_postgres import FORMS, ciphers_of, load_saved, opened, saved
 from postgres import dropped, own
 
 FOLDER = Path(__file__).parent

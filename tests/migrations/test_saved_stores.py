@@ -7,11 +7,11 @@ from pathlib import Path
 import apsw
 import pytest
 
-from migrations.saving import NOW, dumped, furnish, load, opened
 from memolith import Memolith
 from memolith.adapters.crypto.plain import PlainCipher
 from memolith.adapters.sqlite.schema import MIGRATIONS
 from memolith.domain.work import Mark, Progress, Work
+from migrations.saving import NOW, dumped, furnish, load, opened
 
 SAVED = {
     version: Path(__file__).with_name(f"schema_{version}.sql")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memolith import Message, Memolith, OwnerMemory
+from memolith import Memolith, Message, OwnerMemory
 from memolith.domain.recall import Recalled
 from memolith.services.choosing import Choice
 from memolith.testing.clock import SettableClock

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memolith import Message, Memolith
+from memolith import Memolith, Message
 from memolith.errors import InvalidInput
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter

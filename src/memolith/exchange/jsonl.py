@@ -3,7 +3,8 @@
     {"session": "s1", "id": "m1", "speaker": "Ann", "at": "2024-05-08T13:56:00Z", "content": "…"}
     {"type": "memory", "content": "Prefers metric units", "kind": "preference"}
 
-(What `memolith export` writes is another form: see `backup`.) Of a message only `content` is needed.
+(What `memolith export` writes is another form: see `backup`.) Of a message only `content` is
+needed.
 Without a role it follows from the speaker's name, and without both it is the user; without `at` it
 is said now; `session` is "import" if it is not given; `id` makes sure that the same message
 is not taken twice, and is made of all else that the line says where it is missing.

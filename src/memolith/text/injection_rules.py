@@ -1,4 +1,4 @@
-"""How texts try to instruct whoever reads them: data, over folded text (see `memolith.text.folding`).
+"""Patterns of prompt injection, matched on folded text (see `memolith.text.folding`).
 
 English and German, and the commonest phrase in French and Spanish. Written from published
 collections' kinds of attack, and held to the labelled texts in `memolith.testing.hostile`.

@@ -12,7 +12,7 @@ from itertools import islice
 
 import pytest
 
-from memolith import AsyncMemolith, Message, Memolith, OwnerMemory
+from memolith import AsyncMemolith, Memolith, Message, OwnerMemory
 from memolith.client.upkeep import ELSEWHERE
 from memolith.errors import (
     Forbidden,

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from memolith import AsyncMemolith, Message, Memolith, OwnerMemory
+from memolith import AsyncMemolith, Memolith, Message, OwnerMemory
 from memolith.errors import StoreUnavailable
 from memolith.exchange.jsonl import Remembered
 

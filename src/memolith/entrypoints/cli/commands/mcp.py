@@ -37,8 +37,8 @@ _BY_MODULE = ["-c", "from memolith.entrypoints.cli.main import main; main()"]
 def run(call: Call, action: str, client: str | None, *, write: bool) -> None:
     """Give the memory to an agent as tools, by the Model Context Protocol.
 
-    Serves one owner over standard input and output, for a client that starts this command. "memolith
-    serve" serves the same at /mcp, for clients that call over HTTP.
+    Serves one owner over standard input and output, for a client that starts this command.
+    "memolith serve" serves the same at /mcp, for clients that call over HTTP.
 
     "install" prints what a client's configuration must say to start it so, with the store and the
     owner that this command was given. With --write it is put into the client's file; all else that
@@ -137,8 +137,8 @@ def _arguments(call: Call, loaded: Loaded) -> list[str]:
         found += ["--store", str(Path(store).absolute())]
     elif loaded.origins.get("store", "").startswith(("argument", "environment")):
         click.echo(
-            "memolith: the store is a database: name it in the configuration, or as MEMOLITH_STORE in"
-            " the environment of the client",
+            "memolith: the store is a database: name it in the configuration, or as MEMOLITH_STORE"
+            " in the environment of the client",
             err=True,
         )
     if "profile" in call.given:

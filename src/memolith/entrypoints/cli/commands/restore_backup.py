@@ -12,7 +12,7 @@ from memolith.entrypoints.cli.output import counted
 EXAMPLE = """
 memolith restore-backup /media/stick/memory.db
 memolith restore-backup memory-backup.db --force
-memolith restore-backup backup.db --store postgresql://memolith@db.example/memory --keys-of memory.db
+memolith restore-backup b.db --store postgresql://memolith@db.example/memory --keys-of memory.db
 """
 
 UNKNOWN = "The store that was there can't say who was erased: erase them again where needed."
