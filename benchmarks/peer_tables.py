@@ -144,8 +144,8 @@ _WRITES_NOTE = (
     "memories are put into its vector store below its doors, and the rate is of these. One "
     f"more: a single write that is on disk when the call returns, as far as the peer does that by "
     f"its own settings; {ADDS} in turns with Memolith's `remember`. usearch writes at the end of "
-    "the program. mcp-memory-service searches for near duplicates with each. Bytes: files of the closed "
-    "store by memories of all owners, the text included."
+    "the program. mcp-memory-service searches for near duplicates with each. Bytes: files of the "
+    "closed store by memories of all owners, the text included."
 )
 _OWNERS_NOTE = (
     "Whether a memory of one owner is read or deleted by its id as another, as far as the peer "

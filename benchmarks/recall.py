@@ -161,7 +161,8 @@ def machine() -> str:
     """Return what was measured with, and when."""
     return (
         f"memolith {version('memolith')}, numpy {np.__version__}, "
-        f"Python {platform.python_version()}, {platform.machine()} {platform.system()}, {datetime.now(UTC):%Y-%m-%d}"
+        f"Python {platform.python_version()}, {platform.machine()} {platform.system()}, "
+        f"{datetime.now(UTC):%Y-%m-%d}"
     )
 
 

@@ -37,8 +37,8 @@ def features(text: str, *, tokens: int) -> Features:
     """Return a text's features; `tokens` is its count of word pieces, taken as it is.
 
     The traits are guesses by words and patterns (`memolith.text.patterns`), English and German;
-    code does not count, but for what is suspicious. German capitalises every noun, so that PROPER_NOUN
-    and PLACE say little there.
+    code does not count, but for what is suspicious. German capitalises every noun, so that
+    PROPER_NOUN and PLACE say little there.
     """
     return Features(traits=_traits(text), words=count_words(text), tokens=tokens)
 
