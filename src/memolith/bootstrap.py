@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,6 @@ from memolith.services.access import Access
 from memolith.services.indexing import Indexer
 from memolith.services.models import NoModel
 from memolith.services.touches import Touches
-from memolith.values import dataclass
 from memolith.wiring import Ground, Services, prices
 from memolith.workers.background import Background
 

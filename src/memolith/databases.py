@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memolith.adapters.crypto.plain import PlainCipher
 from memolith.config.urls import without_password
 from memolith.errors import InvalidInput
 from memolith.stores import is_postgres, open_ciphers, open_ring, postgres_place, store_path
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,23 +1,14 @@
-"""A question is read in parts as it would be by one expression of them all."""
+"""Dates in questions: the quick test for digits and months misses nothing."""
 
 from __future__ import annotations
 
 import re
 
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.policies.ranking import query, query_breadth, query_phrasing
-from memolith.policies.ranking.query_breadth import asks_for_several
-from memolith.policies.ranking.query_parts import finds
-from memolith.policies.ranking.query_phrasing import tidied, without_phrasing
+from memolith.policies.ranking import query_breadth, query_phrasing
 from memolith.text import dates
-
-FLAGS = re.IGNORECASE | re.VERBOSE
-
-
-def whole(parts: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{each.pattern})" for _, each in parts), FLAGS)
 
 
 def words_of(*modules: object) -> list[str]:
@@ -28,7 +19,6 @@ def words_of(*modules: object) -> list[str]:
     return sorted({word for word in re.findall(r"\w{2,}|\bI\b", patterns) if len(word) < 20})
 
 
-PHRASING, BREADTH = whole(query_phrasing._PARTS), whole(query_breadth._PARTS)
 ASKED = [
     "how old",
     "what was the price",
@@ -118,24 +108,6 @@ QUESTIONS = st.lists(
 
 
 @given(QUESTIONS)
-@example("ſummary of it, and ſo far I ſaid")
-@example("did I mention what you mentioned")
-def test_phrasing_is_taken_out_in_parts_as_at_once(text: str) -> None:
-    assert without_phrasing(text) == tidied(PHRASING.sub(" ", text.replace("’", "'")))
-
-
-@given(QUESTIONS)
-def test_breadth_is_seen_in_parts_as_at_once(text: str) -> None:
-    assert asks_for_several(text) == bool(BREADTH.search(text.replace("’", "'")))
-
-
-@given(QUESTIONS)
 def test_a_text_without_a_digit_or_a_month_names_no_date(text: str) -> None:
     found = any(form.search(text) for form in dates._FORMS)
     assert found == any(dates.named_dates(text, [2024]))
-
-
-@given(QUESTIONS)
-def test_what_a_question_asks_for_is_seen_by_its_signs_as_without(text: str) -> None:
-    for part in (query._WHAT_YOU_SAID, *(part for _, part in query._KINDS)):
-        assert finds(text, part) == bool(part[1].search(text))

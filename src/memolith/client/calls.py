@@ -7,12 +7,11 @@ it waits for the answers in his own way: with threads, or with an event loop.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 from urllib.parse import quote
 
 from memolith.client.decoding import decoded, encoded
-from memolith.values import dataclass
 
 Query: TypeAlias = tuple[tuple[str, str], ...]
 Lines: TypeAlias = Callable[[], Iterator[bytes]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
@@ -20,7 +20,6 @@ from memolith.errors import (
 )
 from memolith.exchange.problems import UNKNOWN, error_of
 from memolith.policies.retrying import Retrying, asked_wait_s
-from memolith.values import dataclass
 
 KEY = "MEMOLITH_API_KEY"
 """The environment variable that holds the key, where none is given."""

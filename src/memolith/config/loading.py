@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import sys
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,6 @@ from memolith.config.paths import file_path
 from memolith.config.settings import Settings
 from memolith.config.urls import is_conninfo
 from memolith.errors import InvalidConfiguration
-from memolith.text.expressions import expression
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -32,7 +31,7 @@ BUILT_IN = ("standard", "companion", "facts", "chunks", "tiers", "timeline")
 _PREFIX = "MEMOLITH_"
 _PROFILES = "profiles"
 _IN_PROFILE = 4  # memory, profiles, the name, the key
-_NAME = expression(r"[a-z][a-z0-9_-]{0,63}")
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _KEY_PATH = "encryption_key_path"
 _BESIDE_CONFIGURATION = ("embedding.api_key_file", "chat.api_key_file", "vectors.chroma_path")
 _VARIABLES = {setting.variable: setting for setting in ALL.values()}

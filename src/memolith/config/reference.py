@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memolith.config.loading import ALL
 from memolith.config.urls import HIDDEN, without_password
-from memolith.text.expressions import expression
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,7 @@ _HEAD = (
     "| setting | type | default | range | profile | what it is |\n"
     "|---|---|---|---|---|---|\n"
 )  # fmt: skip
-_VARIABLE = expression(r"[A-Z][A-Z0-9_]*")
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)

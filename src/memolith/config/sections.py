@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from memolith.config.fields import scalar
-from memolith.values import dataclass
 
 
 def _count(value: int, what: str, profile: str, *, low: int = 1) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from memolith.config.fields import scalar
@@ -16,7 +16,6 @@ from memolith.config.sections import (
     Timeline,
     Vectors,
 )
-from memolith.values import dataclass
 
 _COMPANION: dict[str, Any] = {"profile": "companion", "note": "companion only"}
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from memolith.errors import InvalidConfiguration
-from memolith.text.expressions import expression
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -75,7 +75,7 @@ def _flat(
             yield from _flat(value, (*above, name))
 
 
-_WHERE = expression(r"\s*\(at (?:line (?P<line>\d+), column \d+|end of document)\)$")
+_WHERE = re.compile(r"\s*\(at (?:line (?P<line>\d+), column \d+|end of document)\)$")
 
 
 def _not_toml(file: Path, text: str, message: str) -> InvalidConfiguration:
@@ -87,9 +87,9 @@ def _not_toml(file: Path, text: str, message: str) -> InvalidConfiguration:
     return InvalidConfiguration(file.name, f"is not TOML: {problem}", f"{file}:{at}")
 
 
-_HEADER = expression(r"^\s*\[([^\[\]]+)\]")
-_PART = expression(r"""[\w-]+|"[^"]*"|'[^']*'""")
-_KEY = expression(rf"\s*((?:{_PART.pattern})(?:\s*\.\s*(?:{_PART.pattern}))*)\s*=")
+_HEADER = re.compile(r"^\s*\[([^\[\]]+)\]")
+_PART = re.compile(r"""[\w-]+|"[^"]*"|'[^']*'""")
+_KEY = re.compile(rf"\s*((?:{_PART.pattern})(?:\s*\.\s*(?:{_PART.pattern}))*)\s*=")
 
 
 def _lines_of(text: str) -> dict[tuple[str, ...], int]:

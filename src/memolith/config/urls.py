@@ -5,22 +5,20 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-from memolith.text.expressions import expression
-
 HIDDEN = "***"
 
 _SECRETS = r"\w*(?:password|passphrase|secret|client_key|server_key)"
 """The names that libpq has for what must not be seen, and what they might be called elsewhere."""
 
-_IS_SECRET = expression(_SECRETS, re.IGNORECASE)
-_URL = expression(r"\s*[A-Za-z][\w+.-]*://")
+_IS_SECRET = re.compile(_SECRETS, re.IGNORECASE)
+_URL = re.compile(r"\s*[A-Za-z][\w+.-]*://")
 # To the last "@": a password whose "@" or "/" was not encoded is none to libpq, but is one.
-_USER = expression(r"(?<=://).*:.*(?=@)", re.DOTALL)
-_PARAMETER = expression(r"(?<=[?&])([^=&]*)=([^&]*)")
-_PAIR = expression(
+_USER = re.compile(r"(?<=://).*:.*(?=@)", re.DOTALL)
+_PARAMETER = re.compile(r"(?<=[?&])([^=&]*)=([^&]*)")
+_PAIR = re.compile(
     rf"\b({_SECRETS})(\s*=\s*)(?:'(?:\\.|[^'\\])*'?|(?:\\.|\S)*)", re.IGNORECASE | re.DOTALL
 )
-_CONNINFO = expression(r"\s*(?:host|hostaddr|port|dbname|user|password|passfile|service)\s*=")
+_CONNINFO = re.compile(r"\s*(?:host|hostaddr|port|dbname|user|password|passfile|service)\s*=")
 
 
 def without_password(text: str) -> str:

@@ -5,13 +5,12 @@ Written for this project; nobody in it exists.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from importlib import resources
 from typing import Literal
 
 import msgspec
-
-from memolith.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from memolith.domain.memories import Origin

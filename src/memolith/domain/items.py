@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import IntFlag
-
-from memolith.values import dataclass
 
 
 class Trait(IntFlag):

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
-
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

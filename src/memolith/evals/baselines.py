@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,6 @@ from memolith.ports.embedder import Embedder
 from memolith.ports.tokens import TokenCounter
 from memolith.text.analysis import terms
 from memolith.text.passages import passages
-from memolith.values import dataclass
 
 Floats = NDArray[np.float64]
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 
 from memolith.policies.changing.relation import Relation, relation
-from memolith.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

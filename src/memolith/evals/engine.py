@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
 from memolith.domain.memories import Memory
 from memolith.evals.conversations import Conversation, Question
 from memolith.evals.runner import Answer, Recall, System
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-
-from memolith.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memolith.policies.ranking.relevance import Relevance, Signs
-from memolith.values import dataclass
 
 Floats = NDArray[np.float64]
 

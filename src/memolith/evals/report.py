@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -11,7 +11,6 @@ from rich.table import Table
 
 from memolith.evals.metrics import Interval
 from memolith.evals.runner import ALL, Figures
-from memolith.values import dataclass
 
 _COLUMNS = {
     "recall@5": "R@5",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import fmean, median
 
 import numpy as np
@@ -11,7 +12,6 @@ import numpy as np
 from memolith.evals import metrics
 from memolith.evals.conversations import Conversation, Question
 from memolith.evals.metrics import Interval
-from memolith.values import dataclass
 
 DEPTH = 50
 """How many results are asked for: enough for recall at 20 and ten different sessions; what a

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -25,7 +26,6 @@ from memolith.errors import InvalidInput
 from memolith.exchange.transcripts import Transcript, problem_of
 from memolith.policies import arguments
 from memolith.text.cleaning import clean
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

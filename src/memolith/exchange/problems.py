@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from memolith import errors
-from memolith.text.expressions import expression
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +16,7 @@ UNKNOWN = "about:blank"
 """The type of a problem that is no error of the library (RFC 9457, section 4.2.1)."""
 
 _PREFIX = "urn:memolith:error:"
-_WORD = expression(r"(?<=[a-z])(?=[A-Z])")
+_WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def type_of(error: errors.MemolithError) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from memolith.domain.memories import Memory
 from memolith.domain.messages import Message
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from datetime import datetime

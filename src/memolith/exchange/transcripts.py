@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
@@ -9,7 +10,6 @@ import msgspec
 
 from memolith.errors import InvalidInput
 from memolith.text.screening import redact
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from memolith.domain.messages import Message

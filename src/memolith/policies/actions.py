@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
-
-from memolith.text.expressions import expression
 
 SPEAK: Final = "SPEAK"
 
-_FIRST_LINE = expression(r"\s*\**ACTION:\**[ \t]*([A-Z][A-Z_]{0,31})\b\**[ \t]*(?:\r?\n|$)")
+_FIRST_LINE = re.compile(r"\s*\**ACTION:\**[ \t]*([A-Z][A-Z_]{0,31})\b\**[ \t]*(?:\r?\n|$)")
 
 
 def split_action(reply: str) -> tuple[str, str]:

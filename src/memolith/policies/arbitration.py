@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,6 @@ from memolith.text.cleaning import clean
 from memolith.text.injection import is_suspicious
 from memolith.text.screening import contains_secrets
 from memolith.text.wordings import alike, content_terms
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

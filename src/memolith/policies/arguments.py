@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 from memolith.errors import InvalidInput
-from memolith.text.expressions import expression
 from memolith.text.screening import redact
 
 MAX_ID_CHARS = 256
@@ -27,9 +27,9 @@ _SHOWN = 100
 _LOOKED_AT = 20_000
 """In how many it looks for secrets; keys of several lines have up to some 5,000."""
 
-_EXPIRES_IN = expression(r"([0-9]{1,9})([dhm])")
+_EXPIRES_IN = re.compile(r"([0-9]{1,9})([dhm])")
 _UNIT = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minutes=1)}
-_CONTROL = expression("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def name(value: object, field: str) -> str:

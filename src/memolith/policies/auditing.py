@@ -14,22 +14,21 @@ from memolith.policies.exchanges import ANSWER, QUESTION
 from memolith.policies.fragments import fragment
 from memolith.policies.rendering.defusing import QUOTED
 from memolith.policies.rendering.lines import CLAIMS
-from memolith.text.expressions import expression
 from memolith.text.hollow import filler, is_order, is_recalling, is_reply
 
-_LIST = expression(
+_LIST = re.compile(
     r"(?:^|\n)\W{0,6}(?:(?:user|relevant|known|recalled|retrieved|your|my|previous|saved|stored"
     r"|long[- ]term|past|the|bekannte|relevante|gespeicherte) ){0,3}"
     r"(?:memor(?:y|ies)|memory context|erinnerungen)"
     r"(?: (?:of|about|from|über|von) [\w' ]{1,40})?\W{0,4}\n\s*(?:[-*•]|\d{1,2}[.)]) ",
     re.IGNORECASE,
 )
-_TAG = expression(
+_TAG = re.compile(
     r"</?(?:(?:relevant|user|recalled|retrieved|long[-_]?term|core|archival)[-_])?"
     r"(?:memor(?:y|ies)|memory[-_]context)\b[^<>\n]{0,80}>",
     re.IGNORECASE,
 )
-_KIND = expression(r"\[(?:WORKING|SEMANTIC|EPISODIC|PROCEDURAL)\] \S")
+_KIND = re.compile(r"\[(?:WORKING|SEMANTIC|EPISODIC|PROCEDURAL)\] \S")
 
 
 class Judgement(StrEnum):

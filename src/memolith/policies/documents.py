@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from memolith.policies.folding import without_those
-from memolith.text.expressions import expression
 from memolith.text.normal import content_key
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ _HEADING_OF = {
 }
 
 
-_BULLET = expression(r"\s*[-*•]\s+")
-_BLANKS = expression(r"\n{3,}")
+_BULLET = re.compile(r"\s*[-*•]\s+")
+_BLANKS = re.compile(r"\n{3,}")
 
 
 def heading_of(standard_kind: str) -> str:

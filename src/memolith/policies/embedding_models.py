@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
-
-from memolith.values import dataclass
 
 _LATEST = ":latest"
 """The tag that Ollama adds where a name has none."""

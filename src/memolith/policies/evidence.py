@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from memolith.text.dates import named_dates
-from memolith.text.expressions import expression
 from memolith.text.figures import figures
 from memolith.text.folding import fold
 from memolith.text.relative_dates import dates_meant
 from memolith.text.stances import FIRST_PERSON, NO, YES, Clause, clauses
 from memolith.text.wordings import NAME, content_terms, counted_terms, implied_terms
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -22,15 +20,15 @@ if TYPE_CHECKING:
 
     from memolith.text.dates import Days
 
-WORD = expression(r"[^\W\d_][\w'’-]*")
+WORD = re.compile(r"[^\W\d_][\w'’-]*")
 """A word, with what is joined to it."""
 
-_POSSESSIVE = expression(r"['’]s?$")
-_OWNED = expression(r"\b(?:my|our|his|her|their|your)\s+([^\W\d_]+)", re.IGNORECASE)
-_THE_USER = expression(
+_POSSESSIVE = re.compile(r"['’]s?$")
+_OWNED = re.compile(r"\b(?:my|our|his|her|their|your)\s+([^\W\d_]+)", re.IGNORECASE)
+_THE_USER = re.compile(
     r"\b(?:the|der|die|den|dem|des)\s+(?:user|(?:be)?nutzer(?:in)?)s?\b(?!\s+(?:id|name|interface))"
 )
-_YOU = expression(r"\b(?:you|yours?|du|dein\w*|dir|dich|sie|ihr\w*|ihnen)\b", re.IGNORECASE)
+_YOU = re.compile(r"\b(?:you|yours?|du|dein\w*|dir|dich|sie|ihr\w*|ihnen)\b", re.IGNORECASE)
 _REST_WORDS = 4
 """A denial of so few words is the rest of what stands before it: "but not coffee". A guess."""
 

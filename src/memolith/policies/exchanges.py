@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Origin
@@ -9,7 +10,6 @@ from memolith.domain.messages import Message, Role
 from memolith.policies.learning import Made
 from memolith.policies.trust import OWN_KINDS, origins_in
 from memolith.text.sentences import sentences
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memolith.policies.faithfulness import ALIKE, likeness
@@ -12,7 +13,6 @@ from memolith.text.features import count_words
 from memolith.text.injection import is_suspicious
 from memolith.text.sentences import sentences
 from memolith.text.wordings import content_terms
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -11,7 +12,6 @@ from memolith.policies.support import names_and_numbers, unfounded, words_and_nu
 from memolith.text.features import count_words
 from memolith.text.sentences import sentences
 from memolith.text.wordings import content_terms
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from memolith.text.contractions import CONTRACTED
-from memolith.text.expressions import expression
 from memolith.text.normal import content_key
 from memolith.text.sentences import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_LABEL = expression(r"[QA]: (?=\S)")
-_LONG_WORD = expression(r"[a-z]{4,}")
+_LABEL = re.compile(r"[QA]: (?=\S)")
+_LONG_WORD = re.compile(r"[a-z]{4,}")
 _NOT_KEPT = CONTRACTED | {"eine"}
 """Words that the normal form writes out, leaves out, or makes of others."""
 

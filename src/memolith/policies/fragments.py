@@ -9,7 +9,6 @@ import re
 from typing import TYPE_CHECKING
 
 from memolith.policies.support import names_and_numbers
-from memolith.text.expressions import expression
 from memolith.text.hollow import in_language, is_unfinished
 from memolith.text.hollow.matching import plain_words
 from memolith.text.speech import leaning
@@ -35,13 +34,13 @@ _LOOKED_AT = 400
 """Characters: a longer text is no fragment, but for how it ends."""
 
 _TAIL = 80
-_EMOTICON = expression(r"(?:[:;=8xX]['’-]?[)(\[\]dDpPoO/\\|*3]+|<3)$")
-_WORD = expression(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_EMOTICON = re.compile(r"(?:[:;=8xX]['’-]?[)(\[\]dDpPoO/\\|*3]+|<3)$")
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _LATIN_END = 0x24F
-_ENDS_CUT = expression(r"(?:[,:(\[–—]|\s[-*•])$")
-_OPEN, _CLOSED = expression(r"[(\[{]"), expression(r"[)\]}]")
-_DATA = expression(r"(?:[\[{]\s*[\"\]}{\[]|```|\"\w[\w ]{0,30}\"\s*:)")
-_EXTRACTED = expression(r"\"(?:facts?|memor(?:y|ies)|content|importance|category)\"\s*:")
+_ENDS_CUT = re.compile(r"(?:[,:(\[–—]|\s[-*•])$")
+_OPEN, _CLOSED = re.compile(r"[(\[{]"), re.compile(r"[)\]}]")
+_DATA = re.compile(r"(?:[\[{]\s*[\"\]}{\[]|```|\"\w[\w ]{0,30}\"\s*:)")
+_EXTRACTED = re.compile(r"\"(?:facts?|memor(?:y|ies)|content|importance|category)\"\s*:")
 _FENCE = "```"
 
 

@@ -7,13 +7,13 @@ A history is what chat services take: mappings with `role`, `content` and, where
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import accumulate
 from typing import Any
 from uuid import UUID
 
 from memolith.policies.rendering.defusing import told_lines
-from memolith.values import dataclass
 
 Entry = Mapping[str, Any]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memolith.policies.dedup import same_fact
 from memolith.policies.folding import joined
 from memolith.policies.merging import Insert, Restate, Rewrite
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from memolith.policies.importance import importance, standard_kind
 from memolith.text.cues import found
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

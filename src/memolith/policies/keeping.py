@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
-
-from memolith.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

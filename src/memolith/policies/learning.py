@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from memolith.domain.memories import Origin
 from memolith.domain.messages import Role
 from memolith.text.cues import cue_sentences
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

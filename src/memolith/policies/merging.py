@@ -5,12 +5,12 @@ A profile's merging policy decides; the service that asks does the searching and
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 from memolith.domain.memories import Origin
 from memolith.policies.dedup import same_fact
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
-
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -9,8 +9,9 @@ other spaces), or leaves calls of tools out, tells nothing new.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
@@ -18,15 +19,13 @@ from memolith.domain.messages import Role, role_of
 from memolith.errors import InvalidInput
 from memolith.policies.histories import Entry, text_of
 from memolith.text.cleaning import clean, cleaned
-from memolith.text.expressions import expression
 from memolith.text.screening import contains_secrets
-from memolith.values import dataclass
 
 ANOTHER, CUT = ".", "~"
 """What stands in an id between its path and what tells another reply, or a cut one, from it."""
 
 _ID = "chat-"
-_NAME = expression(r"[\w.-]{1,64}")
+_NAME = re.compile(r"[\w.-]{1,64}")
 """As OpenAI takes names, and a little more."""
 
 _DIGEST_BYTES = 12

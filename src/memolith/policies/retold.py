@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memolith.policies.evidence import sources
@@ -10,7 +11,6 @@ from memolith.policies.support import names_and_numbers, supported_by, words_and
 from memolith.text.normal import content_key
 from memolith.text.sentences import sentences
 from memolith.text.wordings import content_terms
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

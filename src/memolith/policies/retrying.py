@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
-
-from memolith.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

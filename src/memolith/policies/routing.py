@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from memolith.domain.memories import Origin
 from memolith.policies.salience import importance, salience, signals
 from memolith.text.signs import is_about_now, is_statement, tells_preference
-from memolith.values import dataclass
 
 WORKING = "working"
 SEMANTIC = "semantic"

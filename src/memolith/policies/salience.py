@@ -5,12 +5,13 @@ The weights and the threshold are the `chunks` profile's own.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from memolith.policies.keeping import Weighed
 from memolith.text.entities import names_something
 from memolith.text.quantities import holds_number_or_date
 from memolith.text.signs import tells_preference
 from memolith.text.technical import holds_technical_term
-from memolith.values import dataclass
 
 KEPT_FROM = 0.3
 """A chunk of less importance is not stored."""

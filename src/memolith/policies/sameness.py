@@ -6,11 +6,11 @@ same text to the letter.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memolith.domain.memories import State
 from memolith.policies.merging import Insert, Neighbour, Replace, Restate
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ is not recalled costs less than an invented one that is. It can't tell who does 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,6 @@ from memolith.domain.memories import Origin
 from memolith.policies.evidence import WORD, bare, sources, words_of
 from memolith.policies.trust import is_outranked, least_trusted
 from memolith.text.dates import MONTHS, named_dates, without_dates
-from memolith.text.expressions import expression
 from memolith.text.figures import figures
 from memolith.text.folding import fold
 from memolith.text.names import CAPITALISED_NAMES, NAMES
@@ -34,7 +33,6 @@ from memolith.text.wordings import (
     content_terms,
     counted_terms,
 )
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -53,14 +51,14 @@ inventions pass, and with none to spare long facts in a model's own words are lo
 
 _WEEK, _MONTH = 7, 31
 _BEGINNING = 4
-_HAS = expression(r"\bhat\b")  # an English word, and so no stop word
-_ROLE = expression(
+_HAS = re.compile(r"\bhat\b")  # an English word, and so no stop word
+_ROLE = re.compile(
     r"\b(?:is|was|became) an?\s+((?:[^\W\d_]+\s+){0,3}?[^\W\d_]+)"
     r"(?=\s+(?:in|at|for|of|from|who|and|with|by|to|on)\b|\W*$)",
     re.IGNORECASE,
 )
 _USER = frozenset({"user", "nutzer", "nutzerin", "benutzer", "assistant", "assistent"})
-_OF_USER = expression(
+_OF_USER = re.compile(
     r"\W*(?:(?:the|der|die)\s+)?(?:user|nutzer|nutzerin|benutzer)\s", re.IGNORECASE
 )
 

@@ -9,9 +9,8 @@ embedder, on labelled texts that ship with the package (`memolith.evals.threshol
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
-
-from memolith.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

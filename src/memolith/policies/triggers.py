@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 
 from memolith.policies.portions import portion
-from memolith.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

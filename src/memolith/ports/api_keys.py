@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
-
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -6,9 +6,8 @@ of a key version, which does the work. `KeyChanging` is what only a cipher with 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
-
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

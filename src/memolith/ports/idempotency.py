@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from memolith.errors import Conflict
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
-
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

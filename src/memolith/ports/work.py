@@ -7,9 +7,8 @@ transaction that writes a result still holds it (`WorkChanges.holds`).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
-
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

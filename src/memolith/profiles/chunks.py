@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from memolith.policies.condensing import Condensing, Sessions
@@ -21,7 +22,6 @@ from memolith.policies.salience import KEPT_FROM, SalienceKeeping
 from memolith.policies.sameness import IdenticalOnce
 from memolith.profiles.model import Profile
 from memolith.text.chunking.model import Sizes
-from memolith.values import dataclass
 
 STANDARD_KINDS = {
     PROCEDURAL: "preference",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,6 @@ from memolith.policies.judging import CueJudging
 from memolith.policies.ranking.companion import RelevanceRanking
 from memolith.policies.rendering.companion import PriorityRendering
 from memolith.profiles.model import Profile
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

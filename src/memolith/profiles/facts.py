@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -16,7 +16,6 @@ from memolith.policies.ranking.bm25 import HALF_AT
 from memolith.policies.ranking.facts import HybridRanking
 from memolith.policies.rendering.facts import HEADINGS, FlowingRendering
 from memolith.profiles.model import Profile
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from memolith.policies.condensing import Condensing
 from memolith.text.chunking.model import Sizes
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -11,7 +12,6 @@ from memolith.prompts.fencing import WHAT_A_FENCE_IS, fenced
 from memolith.prompts.replies import BadReply, read_json
 from memolith.prompts.schemas import all_of
 from memolith.text.cleaning import cleaned
-from memolith.text.expressions import expression
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +59,7 @@ Reply with JSON only, an object of four lists of short notes; a list may be empt
 
 _NOTES = {"type": "array", "items": {"type": "string"}}
 _SCHEMA = Schema("base_memory", all_of(dict.fromkeys(SECTIONS, _NOTES)))
-_BULLET = expression(r"^(?:[-*•]\s+)+")
+_BULLET = re.compile(r"^(?:[-*•]\s+)+")
 _NOTHING = "(nothing)"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,9 +15,7 @@ from memolith.prompts.replies import BadReply, read_json
 from memolith.prompts.schemas import all_of
 from memolith.prompts.transcripts import numbered
 from memolith.text.cleaning import cleaned
-from memolith.text.expressions import expression
 from memolith.text.normal import content_key
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,8 +32,8 @@ MAX_TOKENS = 1_024
 USUAL_WEIGHT = 5
 """How much a fact matters of which nothing is said, from 1 to 10 (`facts`: AddOpts)."""
 
-_EXPIRY = expression(r"[0-9]{1,9}[dhm]")
-_DATE = expression(r"(\d{4})-(\d\d)-(\d\d)\b")
+_EXPIRY = re.compile(r"[0-9]{1,9}[dhm]")
+_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)\b")
 
 _RULES = """\
 You take notes for a long-term memory. Read the conversation and write down the facts that will \

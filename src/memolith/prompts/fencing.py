@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from memolith.errors import InvalidInput
 from memolith.policies.rendering.defusing import document_lines
-from memolith.text.expressions import expression
 from memolith.text.folding import fold
 
 LEFT_OUT = "[…]"
@@ -18,7 +19,7 @@ WHAT_A_FENCE_IS = (
 )
 """What every system turn says of fences."""
 
-_NONCE = expression(r"[0-9a-f]{16,64}")
+_NONCE = re.compile(r"[0-9a-f]{16,64}")
 _QUOTE = "> "
 
 

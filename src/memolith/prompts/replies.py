@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from memolith.text.expressions import expression
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -20,8 +18,8 @@ MAX_CHARS = 64_000
 MAX_DEPTH = 16
 """The deepest nesting; what is asked for takes four."""
 
-_THOUGHT = expression(r"\s*<(think(?:ing)?)>.*?(?:</\1>|\Z)", re.DOTALL)
-_MARK = expression(r'[{}\[\]"]|\\.', re.DOTALL)
+_THOUGHT = re.compile(r"\s*<(think(?:ing)?)>.*?(?:</\1>|\Z)", re.DOTALL)
+_MARK = re.compile(r'[{}\[\]"]|\\.', re.DOTALL)
 _CLOSES = {"{": "}", "[": "]"}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,7 +13,6 @@ from memolith.prompts.replies import BadReply, read_json
 from memolith.prompts.schemas import all_of
 from memolith.prompts.transcripts import numbered
 from memolith.text.cleaning import cleaned
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memolith.domain.messages import Role
 from memolith.policies.rendering.defusing import defuse
 from memolith.prompts.fencing import LEFT_OUT
-from memolith.text.expressions import expression
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +21,8 @@ MAX_CHARS = 24_000
 model with room for 8,192 has room for the rules and its reply, too."""
 
 _MAX_NAME_CHARS = 60
-_NO_NAME = expression(r"[^\w .'’-]+")
-_NUMBERED = expression(r"^(\s*)\[(\d+)\]", re.MULTILINE)
+_NO_NAME = re.compile(r"[^\w .'’-]+")
+_NUMBERED = re.compile(r"^(\s*)\[(\d+)\]", re.MULTILINE)
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from memolith.errors import Disabled, InvalidConfiguration
 from memolith.policies.ids import ENTROPY_BYTES, uuid7
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

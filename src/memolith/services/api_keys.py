@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,6 @@ from memolith.errors import Conflict, InvalidInput, NotFound
 from memolith.policies import arguments
 from memolith.ports.api_keys import ApiKey, KeyRole
 from memolith.services.screening import screened_name
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from memolith.services.access import Access

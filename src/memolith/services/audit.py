@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
@@ -22,7 +22,6 @@ from memolith.policies.thresholds import FITTED, SOURCES
 from memolith.policies.vectors import quantise
 from memolith.services.embedding import embedded
 from memolith.text.normal import content_key
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Action, Event, Memory, Source, State
@@ -32,7 +32,6 @@ from memolith.services.screening import screened_name, screened_tags
 from memolith.services.vitality import aged
 from memolith.services.writing import Writing
 from memolith.text.normal import content_key
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

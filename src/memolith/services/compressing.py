@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Memory, State
@@ -44,7 +44,6 @@ from memolith.services.screening import screened_name
 from memolith.services.summarising import Summary
 from memolith.text.cleaning import cleaned
 from memolith.text.screening import redact
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,7 +7,7 @@ for a history has no sources here; it goes where it tells what is forgotten.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Action, Event, Memory, State
@@ -20,7 +20,6 @@ from memolith.policies.retold import Retold, retold
 from memolith.services.paging import all_memories
 from memolith.services.remains import is_summary, last_forgotten, rested_on, versions_of
 from memolith.text.sentences import sentences
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

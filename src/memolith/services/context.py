@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memolith.domain.memories import EPISODE
@@ -11,7 +11,6 @@ from memolith.policies.rendering.model import Material
 from memolith.services.base_memory import shown
 from memolith.steps import stepped
 from memolith.text.cleaning import clean
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Origin
@@ -10,7 +10,6 @@ from memolith.errors import InvalidInput
 from memolith.policies import arguments
 from memolith.policies.trust import is_outranked, kind_for, may_hold
 from memolith.services.screening import screened, screened_name, screened_tags
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,6 @@ from memolith.services.planning import Order
 from memolith.services.vitality import aged
 from memolith.steps import stepped
 from memolith.text.injection import is_suspicious
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from memolith.digests import blake2b
 from memolith.policies.indexing import (
     embedded_text,
     keyed_terms,
@@ -19,7 +19,6 @@ from memolith.policies.vectors import quantise
 from memolith.ports.columns import IndexEntry, Passage
 from memolith.services.embedding import embedded
 from memolith.text.normal import content_key
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

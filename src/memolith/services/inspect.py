@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memolith.domain.memories import History, Memory, Page, State
@@ -15,7 +15,6 @@ from memolith.ports.mirrored import Mirrored
 from memolith.services.drafts import checked_kind
 from memolith.services.screening import screened_name
 from memolith.services.vitality import aged
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Memory, Source
@@ -20,7 +20,6 @@ from memolith.steps import stepped
 from memolith.text.cleaning import clean
 from memolith.text.injection import is_suspicious
 from memolith.text.screening import redact, redact_lines
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

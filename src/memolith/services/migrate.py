@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,6 @@ from memolith.errors import Conflict
 from memolith.ports.cipher import KeyChanging, KeyCopying
 from memolith.ports.moving import Migration, Sum
 from memolith.ports.reembedding import Reembeddable
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

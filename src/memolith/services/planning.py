@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from memolith.domain.items import Trait
@@ -24,7 +24,6 @@ from memolith.services.drafts import Draft, restated, together, told
 from memolith.services.indexing import Text, memory_text
 from memolith.services.neighbourhood import Neighbourhood
 from memolith.services.vitality import aged
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,6 @@ from memolith.services.remains import is_summary, messages_of, said_by, stands_w
 from memolith.services.screening import screened_name
 from memolith.services.writing import Writing
 from memolith.text.normal import content_key
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memolith.domain.memories import EPISODE
@@ -16,7 +17,6 @@ from memolith.services.choosing import choose
 from memolith.services.reranking import Reader, Reading, texts_to_read
 from memolith.services.screening import screened
 from memolith.steps import step, stepped
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

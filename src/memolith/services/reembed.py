@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memolith.errors import InvalidInput, StoreUnavailable
@@ -9,7 +10,6 @@ from memolith.policies.indexing import embedded_text
 from memolith.policies.vectors import quantise
 from memolith.ports.reembedding import EmbeddingModel, Reembeddable
 from memolith.services.embedding import embedded
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import threading
 from typing import TYPE_CHECKING
@@ -9,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from memolith.errors import ServiceFailed
-from memolith.logs import logger
 from memolith.steps import stepped
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from memolith.ports.store import Snapshot
     from memolith.services.candidates import Found
 
-_log = logger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class Reader:

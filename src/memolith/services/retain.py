@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,6 @@ import numpy as np
 
 from memolith.domain.memories import State
 from memolith.policies import arguments
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from datetime import datetime

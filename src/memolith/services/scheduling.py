@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memolith.errors import OwnerErased
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

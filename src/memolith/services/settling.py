@@ -9,7 +9,7 @@ beside what it is near to: never an error, never a loss.
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Link, Memory
@@ -20,7 +20,6 @@ from memolith.services.indexing import Text
 from memolith.services.maintain import evict
 from memolith.services.planning import NotReady, Order, Plan, Planning, Ready, Step, texts_of
 from memolith.steps import count, stepped
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memolith.policies import arguments
 from memolith.ports.usage import Spent
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

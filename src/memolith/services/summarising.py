@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +19,6 @@ from memolith.services.indexing import Text
 from memolith.text.injection import is_suspicious
 from memolith.text.screening import redact
 from memolith.text.sentences import sentences
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Action, Event, Memory, State
@@ -13,7 +13,6 @@ from memolith.policies.kinds import kept_kinds, kind_in, with_kept
 from memolith.services.indexing import Text, in_window, memory_text, message_text
 from memolith.services.paging import all_memories
 from memolith.services.writing import Writing
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

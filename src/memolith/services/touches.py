@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from typing import TYPE_CHECKING
 
 from memolith.errors import MemolithError, StoreReadOnly
-from memolith.logs import logger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from memolith.ports.clock import Clock
     from memolith.ports.store import Store
 
-_log = logger(__name__)
+_log = logging.getLogger(__name__)
 
 FLUSH_AFTER_S = 1.0
 """How long a touch may wait: short enough for a demo to show it, long enough to gather a burst."""

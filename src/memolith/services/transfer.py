@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, TypeGuard
 
@@ -21,7 +21,6 @@ from memolith.services.paging import all_memories
 from memolith.services.planning import IMPORTED, Order
 from memolith.services.received import checked, taken_out
 from memolith.services.references import missing, rejoin, stand_for_sources, summaries, without
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

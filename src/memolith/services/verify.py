@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memolith.errors import InvalidInput, KeyUnavailable, StoreDamaged
 from memolith.ports.verifying import Checked, Finding, Verifiable
 from memolith.services.indexing import Text, in_window, memory_text
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +13,6 @@ from memolith.policies.trust import kind_for
 from memolith.services.indexing import Text
 from memolith.text.chunking.chunks import stream_chunks
 from memolith.text.chunking.model import Sizes
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -7,6 +7,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, wait
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from random import Random
@@ -19,7 +20,6 @@ from memolith.services.crew import Crew
 from memolith.services.extracting import Lost
 from memolith.services.turns import LEASE_S, Hold, LearningTurn
 from memolith.steps import count
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,12 +8,11 @@ reading; the rules were mended by them afterwards.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib import resources
 from typing import Literal
 
 import msgspec
-
-from memolith.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

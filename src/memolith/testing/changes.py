@@ -7,6 +7,7 @@ leaves two memories, of which the newer is shown as the newer.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from importlib import resources
 from pathlib import Path
@@ -14,7 +15,6 @@ from pathlib import Path
 import msgspec
 
 from memolith.errors import InvalidInput
-from memolith.values import dataclass
 
 
 class Label(StrEnum):

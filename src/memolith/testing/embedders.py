@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import numpy as np
-
-from memolith.digests import blake2b
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

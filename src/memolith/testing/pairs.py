@@ -9,11 +9,10 @@ facts also where only a mark, an article or the case of an acronym makes the dif
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib import resources
 
 import msgspec
-
-from memolith.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
-
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -7,13 +7,13 @@ one of stop words only keeps them, and one of symbols only has these.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from functools import lru_cache
 from itertools import chain, pairwise
 
 import Stemmer
 
-from memolith.text.expressions import expression
 from memolith.text.stopwords import STOP_WORDS
 
 ANALYSER_VERSION = 1
@@ -31,8 +31,8 @@ _MARKS = (
     "\u102b-\u103e\u1056-\u109d\u17b4-\u17d3\u200c\u200d\u3099\u309a\ufe20-\ufe2f"
 )
 _LETTER = rf"[\w{_MARKS}]"
-_WORD = expression(rf"{_LETTER}+(?:['’.]{_LETTER}+|(?<=\d)[,:]\d+)*(?:\+\+|#(?!\w))?")
-_SYMBOL = expression(r"[^\s\u200b-\u200f\ufe00-\ufe0f]")
+_WORD = re.compile(rf"{_LETTER}+(?:['’.]{_LETTER}+|(?<=\d)[,:]\d+)*(?:\+\+|#(?!\w))?")
+_SYMBOL = re.compile(r"[^\s\u200b-\u200f\ufe00-\ufe0f]")
 
 # Scripts that put no space between words: Thai, Lao, Tibetan, Burmese, Khmer; kana, Han and what
 # stands between them; Hangul separately, whose words carry their endings.
@@ -42,19 +42,19 @@ _UNSPACED = (
     f"\uff66-\uff9f{_HAN}"
 )
 _HANGUL = "\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3"
-_BY_CHARACTER = expression(rf"[{_UNSPACED}]+|[{_HANGUL}]+")
-_IS_HAN = expression(rf"[{_HAN}]")
-_CYRILLIC = expression(r"[\u0400-\u04ff]")
+_BY_CHARACTER = re.compile(rf"[{_UNSPACED}]+|[{_HANGUL}]+")
+_IS_HAN = re.compile(rf"[{_HAN}]")
+_CYRILLIC = re.compile(r"[\u0400-\u04ff]")
 
 # Evidence, within one word, that it is German: letters or a suffix that English words lack.
-_GERMAN = expression(
+_GERMAN = re.compile(
     r".*[äöüß]|.{3,}(?:ung|heit|keit|schaft)(?:en)?$|.{3,}(?:lich|isch)(?:e[mnrs]?)?$"
 )
-_FOLDED_MARKS = expression("[\u0300-\u036f\u0591-\u05c7\u0640\u064b-\u0652\u200c\u200d]")
-_THOUSANDS = expression(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-_NO_NAME = expression(r"[\W_]+")
-_LETTERS_WITH_POINTS = expression(r"[^\W\d_](?:\.[^\W\d_])+")
-_PART = expression(r"[^._+#]+")
+_FOLDED_MARKS = re.compile("[\u0300-\u036f\u0591-\u05c7\u0640\u064b-\u0652\u200c\u200d]")
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_NO_NAME = re.compile(r"[\W_]+")
+_LETTERS_WITH_POINTS = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")
+_PART = re.compile(r"[^._+#]+")
 _CACHE_SIZE = 1 << 16
 
 

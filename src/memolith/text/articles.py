@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from memolith.text.expressions import expression
 from memolith.text.lists import listed
 from memolith.text.speech import is_english, is_german
 from memolith.text.words import NUMERAL, Word
@@ -45,13 +45,13 @@ _LABELLED = listed(
 _SAME_CASE = {"einen": "den", "einem": "dem", "eines": "des"}
 _GERMAN = frozenset({"der", "die", "das", "ein", "eine"})
 _ADJECTIVE = {
-    "der": expression(r"[a-zäöüß]{2,}e"),
-    "die": expression(r"[a-zäöüß]{2,}e"),
-    "das": expression(r"[a-zäöüß]{2,}e"),
-    "ein": expression(r"[a-zäöüß]{2,}e[rs]"),
-    "eine": expression(r"[a-zäöüß]{2,}e"),
+    "der": re.compile(r"[a-zäöüß]{2,}e"),
+    "die": re.compile(r"[a-zäöüß]{2,}e"),
+    "das": re.compile(r"[a-zäöüß]{2,}e"),
+    "ein": re.compile(r"[a-zäöüß]{2,}e[rs]"),
+    "eine": re.compile(r"[a-zäöüß]{2,}e"),
 }
-_DETERMINER = expression(
+_DETERMINER = re.compile(
     r"(?:[mdsk]?ein|ihr|unser|eure?|dies|jen|jed|all|welch|manch|solch|einig|viel|wenig|beid)\w*"
 )
 _MAX_ADJECTIVES = 2
@@ -65,9 +65,9 @@ _TWO_GENDERS = listed(
     """
 )
 # After "die" these may be plurals that look like the singular: die Fenster, das Fenster.
-_MAYBE_PLURAL = expression(r"\w+(?:er|el|en|chen|lein|s)")
+_MAYBE_PLURAL = re.compile(r"\w+(?:er|el|en|chen|lein|s)")
 # After "der" these may be feminine, and so a dative: "der Frau hilft sie".
-_MAYBE_FEMININE = expression(r"\w+(?:e|in|ung|heit|keit|schaft|ion|tät|ie|ik|ur|ei|enz|anz|is|a)")
+_MAYBE_FEMININE = re.compile(r"\w+(?:e|in|ung|heit|keit|schaft|ion|tät|ie|ik|ur|ei|enz|anz|is|a)")
 _FEMININE = listed(
     """
     frau mutter tochter schwester oma mama stadt bank firma kuh maus hand nacht welt uni bahn

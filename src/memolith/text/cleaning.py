@@ -7,12 +7,11 @@ import unicodedata
 
 from memolith.errors import InvalidInput
 from memolith.text.code import code_blocks
-from memolith.text.expressions import expression
 
-_SURROGATE = expression("[\ud800-\udfff]")
-_LINE_END = expression(r"\r\n?")
-_CONTROL = expression(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_BLANK_LINES = expression(r"\n{3,}")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_LINE_END = re.compile(r"\r\n?")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_BLANK_LINES = re.compile(r"\n{3,}")
 
 # The only characters of combining class 0 whose decomposition begins with a combining mark.
 _TIBETAN_VOWELS = str.maketrans(

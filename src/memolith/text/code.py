@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 
 from memolith.domain.items import Span
-from memolith.text.expressions import expression
 
 # CommonMark, "Fenced code blocks": at most three spaces, three or more of one mark, and no
 # backtick in what follows a fence of backticks.
-_FENCE = expression(r"^ {0,3}(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
-_INLINE = expression(r"`[^`\n]+`")
-_VISIBLE = expression(r"[^\n]")
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
+_INLINE = re.compile(r"`[^`\n]+`")
+_VISIBLE = re.compile(r"[^\n]")
 
 
 def code_blocks(text: str) -> list[Span]:

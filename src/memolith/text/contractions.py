@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from memolith.text.expressions import expression
 from memolith.text.lists import listed
 from memolith.text.words import Word
 
@@ -51,7 +51,7 @@ _ADJECTIVES = listed(
     indeed called named allowed supposed used based located born allergic
     """
 )
-_PARTS = expression(r"([^\W_]+(?:-[^\W_]+)*)'([^\W\d_]+)")
+_PARTS = re.compile(r"([^\W_]+(?:-[^\W_]+)*)'([^\W\d_]+)")
 _NAME_LETTERS = 2
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol
 
 from memolith.domain.items import Span
-from memolith.text.expressions import expression
 from memolith.text.sentences import stripped
-from memolith.values import dataclass
 
 # A stretch that is too long is cut to about this many parts of what fits, so that they fill what
 # is made of them to more than three quarters. A guess: more parts fill better and cost more
@@ -22,10 +22,10 @@ _PARTS_EACH = 4
 _MAX_MARKS = 16
 _MAX_WORD = 40
 
-_SPACE = expression(r"\s+")
+_SPACE = re.compile(r"\s+")
 _JOINER = "\u200d"
 # Scripts whose words have spaces between them: Latin, Greek, Cyrillic, and digits.
-_IN_SPACED_WORD = expression(
+_IN_SPACED_WORD = re.compile(
     "[0-9A-Za-z\u00c0-\u024f\u0370-\u03ff\u0400-\u052f][0-9A-Za-z\u00c0-\u024f\u0370-\u03ff\u0400-\u052f]"
 )
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 from memolith.domain.items import Span
-from memolith.text.expressions import expression
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -44,7 +43,7 @@ _DAY = r"(?P<day>0?[1-9]|[12]\d|3[01])"
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 
 _FORMS = tuple(
-    expression(pattern, re.IGNORECASE)
+    re.compile(pattern, re.IGNORECASE)
     for pattern in (
         rf"\b{_YEAR}-(?P<month>\d\d?)-{_DAY}\b",
         rf"\b{_DAY}\.(?P<month>\d\d?)\.{_YEAR}\b",

@@ -9,21 +9,21 @@ first is a measure or a time ("Tasse Kaffee", "Anfang Mai").
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 from memolith.text.code import without_code
-from memolith.text.expressions import expression
 from memolith.text.lists import listed
 from memolith.text.names import CAPITALISED_NAMES, NAMES, PHRASES
 from memolith.text.sentences import sentences
 from memolith.text.speech import leaning
 from memolith.text.stopwords import STOP_WORDS
 
-_WORD = expression(r"[^\W\d_](?:[\w’'&-]*\w)?")
+_WORD = re.compile(r"[^\W\d_](?:[\w’'&-]*\w)?")
 # What stands before a word that begins nothing: a word, or a mark within a sentence.
-_INNER = expression(r"(?<=[\w,;’')\]./&%€$*_-])\s+[*_(\[]*(?=[^\W\d_])")
-_END_MARK = expression(r"[.!?…]\W*$")
-_HEADING = expression(r"\s{0,3}#")
+_INNER = re.compile(r"(?<=[\w,;’')\]./&%€$*_-])\s+[*_(\[]*(?=[^\W\d_])")
+_END_MARK = re.compile(r"[.!?…]\W*$")
+_HEADING = re.compile(r"\s{0,3}#")
 
 # Capitalised in English, and no entity: "I", dates, forms of address.
 _NO_NAMES = listed(
@@ -43,7 +43,7 @@ _MEASURES = listed(
     millionen tausend
     """
 )
-_NAMING = expression(
+_NAMING = re.compile(
     r"\b(?:Herrn?|Frau|Doktor|Dr\.|Prof\.|Professor(?:in)?|Firma|namens|[Hh]eiß(?:t|e|en)|[Nn]amen?"
     r"\s+ist|[Nn]enn(?:t|e)?\s+(?:mich|dich|sich)|Stadt|Insel)\s+([A-ZÄÖÜ][\w-]+)"
     r"|\b(?:[Ww]ohn|[Ll]eb|[Aa]rbeit|[Kk]omm|[Ff]lieg|[Rr]eis|[Ff]ähr|[Ff]ahr|[Zz]ieh|[Ss]tamm"
@@ -51,7 +51,7 @@ _NAMING = expression(
     r"(?:in|nach|aus|bei)\s+(?!Hause|Ordnung|Eile|Sorge|Zukunft|Frage|Form|Kontakt|Rente|Urlaub)"
     r"([A-ZÄÖÜ][\w-]+)"
 )
-_CAPITALS = expression(r"\b\w*[A-ZÄÖÜ]\w*[A-ZÄÖÜ]\w*\b")
+_CAPITALS = re.compile(r"\b\w*[A-ZÄÖÜ]\w*[A-ZÄÖÜ]\w*\b")
 # Of so many words of four letters and more, so large a part capitalised makes a title. Guesses.
 _TITLE_WORDS, _TITLE_SHARE, _LONG_WORD = 3, 0.75, 4
 

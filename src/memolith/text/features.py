@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from memolith.domain.items import Features, Trait
 from memolith.text.code import without_code
-from memolith.text.expressions import expression
 from memolith.text.injection import is_suspicious
 from memolith.text.patterns import (
     FIRST_PERSON_WORDS,
@@ -20,12 +21,12 @@ from memolith.text.patterns import (
 )
 
 # The last part leaves out "i.e.".
-_WORD = expression(r"[^\W\d_]+(?:'[^\W\d_]+)?(?!\.\w|[^\W\d_])")
-_DIGIT = expression(r"\d")
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?(?!\.\w|[^\W\d_])")
+_DIGIT = re.compile(r"\d")
 # What may follow a question mark at the end: quotes, brackets, emoji, more marks, white space.
-_QUESTION = expression(r"[?？؟՞፧⁇⁈⁉][^\w]*$")
+_QUESTION = re.compile(r"[?？؟՞፧⁇⁈⁉][^\w]*$")
 _TAIL = 40
-_UNSPACED = expression(
+_UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff]"
 )

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from memolith.text.expressions import expression
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -56,15 +54,15 @@ LARGE = {
 }
 """Words that multiply what stands before them."""
 
-_FIGURE = expression(
+_FIGURE = re.compile(
     rf"(?P<plain>\d+(?:[.,:’']\d+)*)(?:\s?(?P<large>{'|'.join(sorted(LARGE, reverse=True))})\b)?"
 )
-_GROUPS = expression(r"\d{1,3}(?:[.,’']\d{3})+")
-_DECIMAL = expression(r"\d{1,15}(?:[.,]\d{1,15})?")
-_VERSION = expression(r"\d+(?:\.\d+){2,}")
-_DOTTED_DATE = expression(r"\d{1,2}\.\d{1,2}\.(?:\d\d)?\d\d")
-_WORD = expression(r"[^\W\d_]+")
-_BETWEEN = expression(r"[\s-]+|\s+(?:and|und)\s+")
+_GROUPS = re.compile(r"\d{1,3}(?:[.,’']\d{3})+")
+_DECIMAL = re.compile(r"\d{1,15}(?:[.,]\d{1,15})?")
+_VERSION = re.compile(r"\d+(?:\.\d+){2,}")
+_DOTTED_DATE = re.compile(r"\d{1,2}\.\d{1,2}\.(?:\d\d)?\d\d")
+_WORD = re.compile(r"[^\W\d_]+")
+_BETWEEN = re.compile(r"[\s-]+|\s+(?:and|und)\s+")
 _ONE, _TEN, _TWENTY, _HUNDRED = 1, 10, 20, 100
 _MOST = 10**15
 

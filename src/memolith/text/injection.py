@@ -6,7 +6,6 @@ import binascii
 import re
 from typing import TYPE_CHECKING
 
-from memolith.text.expressions import expression
 from memolith.text.folding import fold
 from memolith.text.markup import decoded, unmarked
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from memolith.text.injection_rules import Rule
 
 # Where an order begins: at a sentence's or clause's start, or after a word that leads to one.
-_ORDER_BEGINS = expression(
+_ORDER_BEGINS = re.compile(
     r"(?:^|[.!?:;,\n()\[\]{}<>*#|/\-–—…\"'`“”„«»]"
     r"|\b(?:please|pls|bitte|now|then|and|und|just|kindly|so|but|first|instead|jetzt|dann|also|immediately"
     r"|simply|always|must|shall|from (?:here|now) on"
@@ -28,7 +27,7 @@ _BEFORE = 40
 _QUOTES = {"'": "'", '"': '"', "`": "`", "“": "”", "„": "“", "«": "»", "»": "«", "‘": "’"}
 _MOST_QUOTED = 60
 
-_BLOB = expression(r"(?<![\w+/=])[A-Za-z0-9+/]{24,4000}={0,2}(?![\w+/=])")
+_BLOB = re.compile(r"(?<![\w+/=])[A-Za-z0-9+/]{24,4000}={0,2}(?![\w+/=])")
 _MOST_BLOBS = 50
 _ROT13 = str.maketrans("abcdefghijklmnopqrstuvwxyz", "nopqrstuvwxyzabcdefghijklm")
 _ROT13_MARKS = ("vtaber", "qvfertneq", "flfgrz cebzcg", "lbh ner abj")

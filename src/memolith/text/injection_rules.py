@@ -7,9 +7,8 @@ collections' kinds of attack, and held to the labelled texts in `memolith.testin
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import cache
-
-from memolith.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

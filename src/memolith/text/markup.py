@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import re
 
-from memolith.text.expressions import expression
-
 # Longer ones are no entities: `html.unescape` fails on numbers of thousands of digits.
-_ENTITY = expression(r"&#?\w{1,32};?")
-_PERCENT = expression(r"(?:%[0-9A-Fa-f]{2})+")
+_ENTITY = re.compile(r"&#?\w{1,32};?")
+_PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 
-_MARK = expression(r"[-_+*~<\u2010-\u2015]")
-_INLINE_TAG = expression(r"</?(?:b|i|u|s|em|strong|mark|small|span|font|code)(?:\s[^<>]{0,80})?>")
+_MARK = re.compile(r"[-_+*~<\u2010-\u2015]")
+_INLINE_TAG = re.compile(r"</?(?:b|i|u|s|em|strong|mark|small|span|font|code)(?:\s[^<>]{0,80})?>")
 # A field of two words, as in code: no heading.
-_FIELD = expression(r"^(\W{0,6}[^\W_]++)_([^\W_]++\s?:)", re.MULTILINE)
-_EMPHASIS = expression(r"\*+|~~+")
+_FIELD = re.compile(r"^(\W{0,6}[^\W_]++)_([^\W_]++\s?:)", re.MULTILINE)
+_EMPHASIS = re.compile(r"\*+|~~+")
 # Begins with a set of characters, which is sought fastest. What follows a slash within a word is
 # an address or a path, where hyphens are a name's own: it is kept.
-_JOINT = expression(
+_JOINT = re.compile(
     r"[-_+/\u2010-\u2015](?:(?<=[\w:]/)(?P<path>\S+)"
     r"|(?<=[^\W_][-_+\u2010-\u2015])[-_+\u2010-\u2015]*+(?=[^\W_]))"
 )
 
 
 _LONGEST_WORD = 31
-_JOINT_BEHIND = expression(r"[^\W_]{1,30}[-_+\u2010-\u2015]")
-_JOINT_BEFORE = expression(r"[-_+\u2010-\u2015][^\W_]{1,30}$")
+_JOINT_BEHIND = re.compile(r"[^\W_]{1,30}[-_+\u2010-\u2015]")
+_JOINT_BEFORE = re.compile(r"[-_+\u2010-\u2015][^\W_]{1,30}$")
 
 
 def decoded(text: str) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 
-from memolith.text.expressions import expression
 from memolith.text.lists import listed
 
 _COUNTRIES = """
@@ -131,5 +130,5 @@ NAMES = listed(f"{_COUNTRIES} {_CITIES} {_ORGANISATIONS} {_PRODUCTS} {_PEOPLE}")
 CAPITALISED_NAMES = listed(_CAPITALISED)
 """They count as written alone."""
 
-PHRASES = expression(rf"(?<!\w)(?:{'|'.join(map(re.escape, _PHRASES))})(?!\w)", re.IGNORECASE)
+PHRASES = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, _PHRASES))})(?!\w)", re.IGNORECASE)
 """Names of several words, in any case."""

@@ -12,17 +12,16 @@ from collections.abc import Sequence
 
 from memolith.text.articles import without_articles
 from memolith.text.contractions import written_out
-from memolith.text.expressions import expression
 from memolith.text.lists import listed
 from memolith.text.words import NUMERAL, Word, words
 
 _SEPARATOR = "\x1f"
 
-_TIME_OF_DAY = expression(r"(\d[\d:.]*)?([ap])\.?(m)\.?", re.IGNORECASE)
+_TIME_OF_DAY = re.compile(r"(\d[\d:.]*)?([ap])\.?(m)\.?", re.IGNORECASE)
 _ENDS_OF_TIMES = ("m", "m.")
-_ORDINAL = expression(r"\d+(?:st|nd|rd|th)", re.IGNORECASE)
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)", re.IGNORECASE)
 _SAME_IN_CAPITALS = frozenset({"OK", "TV", "OKAY"})
-_CASED_SIGNS = expression(r"://|[\\_=]")
+_CASED_SIGNS = re.compile(r"://|[\\_=]")
 _UNIT_CHARS = 2
 _SHOUTED_WORDS = 3
 # Words that mean another thing with a capital: a guess at the frequent ones, months left out.

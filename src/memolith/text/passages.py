@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from memolith.domain.items import Span
 from memolith.errors import InvalidInput
 from memolith.text.cutting import Counted, Counter, Room, counted, cut_to_fit
-from memolith.text.expressions import expression
 from memolith.text.sentences import sentences, stripped
 
 MAX_PASSAGES = 65_535
@@ -14,7 +15,7 @@ MAX_PASSAGES = 65_535
 # Texts up to this length are first tried whole. Longer ones rarely fit any window: a guess.
 _WHOLE_CHARS = 4_000
 
-_CLAUSE_END = expression(r"[,;:](?=\s)|[–—]|[，、；：]")
+_CLAUSE_END = re.compile(r"[,;:](?=\s)|[–—]|[，、；：]")
 
 
 def passages(text: str, counter: Counter, *, max_tokens: int = 112) -> list[tuple[Span, int]]:

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 
-from memolith.text.expressions import expression
 from memolith.text.lists import listed
-from memolith.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ def _pattern(
     regex: str, triggers: str = "", *, case: bool = False, figures: bool = False
 ) -> Pattern:
     flags = 0 if case else re.IGNORECASE
-    return Pattern(expression(regex, flags), listed(triggers), figures)
+    return Pattern(re.compile(regex, flags), listed(triggers), figures)
 
 
 def _any_of(words: Iterable[str]) -> str:
@@ -155,7 +154,7 @@ PLACE_PATTERNS = (
 
 # --- names ----------------------------------------------------------------------------------------
 
-PROPER_NOUN = expression(r"(?<=[\w,;:\"'”’)\]] )(?!I\b|OK\b|[A-Z]\b)[A-ZÀ-ÖØ-ÞĀŁŚŠŽА-Я][\w’'-]*")
+PROPER_NOUN = re.compile(r"(?<=[\w,;:\"'”’)\]] )(?!I\b|OK\b|[A-Z]\b)[A-ZÀ-ÖØ-ÞĀŁŚŠŽА-Я][\w’'-]*")
 """A capitalised word that begins no sentence. German writes every noun so: there it says little."""
 
 # --- preferences and standing instructions --------------------------------------------------------

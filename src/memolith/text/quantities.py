@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 
 from memolith.text.code import without_code
-from memolith.text.expressions import expression
 from memolith.text.lists import listed
 from memolith.text.patterns import NUMBER_WORDS
 
 # Not within a word: "utf8" and "B2B" are names.
-_NUMBER = expression(r"(?<![^\W_])\d")
-_LIST_NUMBER = expression(r"^[^\S\n]*\d{1,3}[.)](?=\s)", re.MULTILINE)
-_WORD = expression(r"[^\W\d_]+")
+_NUMBER = re.compile(r"(?<![^\W_])\d")
+_LIST_NUMBER = re.compile(r"^[^\S\n]*\d{1,3}[.)](?=\s)", re.MULTILINE)
+_WORD = re.compile(r"[^\W\d_]+")
 
 # "May", "March" and "Mai" need a number to be a date, and then the number tells.
 _DATE_WORDS = listed(

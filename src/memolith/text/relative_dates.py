@@ -20,7 +20,6 @@ from memolith.text.dates import (
     without_dates,
     year_of,
 )
-from memolith.text.expressions import expression
 from memolith.text.figures import WORDS
 
 if TYPE_CHECKING:
@@ -83,21 +82,21 @@ def _one_of(words: Iterable[str]) -> str:
 
 _COUNT = rf"(?P<count>\d{{1,3}}|{_one_of(_COUNTS)})"
 _UNIT = rf"(?P<unit>{_one_of(_UNITS)})"
-_SINGLE_DAY = expression(rf"\b({_one_of(_SINGLE)})\b")
-_AGO = expression(rf"\b{_COUNT}\s+{_UNIT}\s+ago\b")
-_AGO_DE = expression(rf"\bvor\s+{_COUNT}\s+{_UNIT}\b")
-_AHEAD = expression(rf"\bin\s+{_COUNT}\s+{_UNIT}\b")
-_STEPPED = expression(rf"\b(?P<step>{_one_of(_STEPS)})(?:e[mnrs]?)?\s+{_UNIT}\b")
-_WEEKDAY = expression(rf"\b({_one_of(WEEKDAYS)})s?\b")
-_MONTH = expression(rf"\b({_one_of(MONTHS)})\b")
-_SEASON = expression(rf"\b({_one_of(_SEASONS)})\b")
+_SINGLE_DAY = re.compile(rf"\b({_one_of(_SINGLE)})\b")
+_AGO = re.compile(rf"\b{_COUNT}\s+{_UNIT}\s+ago\b")
+_AGO_DE = re.compile(rf"\bvor\s+{_COUNT}\s+{_UNIT}\b")
+_AHEAD = re.compile(rf"\bin\s+{_COUNT}\s+{_UNIT}\b")
+_STEPPED = re.compile(rf"\b(?P<step>{_one_of(_STEPS)})(?:e[mnrs]?)?\s+{_UNIT}\b")
+_WEEKDAY = re.compile(rf"\b({_one_of(WEEKDAYS)})s?\b")
+_MONTH = re.compile(rf"\b({_one_of(MONTHS)})\b")
+_SEASON = re.compile(rf"\b({_one_of(_SEASONS)})\b")
 _PAST = rf"(?:{_one_of(name for name, step in _STEPS.items() if step < 0)})(?:e[mnrs]?)?"
 _NOT_OF = r"(?!\s+(?:of|in|at|on|der|des|im|vom|von|am)\b)"
 """The last week of a course may be any week."""
-_LAST_UNIT = expression(rf"\b(?P<which>{_PAST})\s+{_UNIT}\b{_NOT_OF}")
-_LAST_UNITS = expression(rf"\b{_PAST}\s+{_COUNT}\s+{_UNIT}\b")
-_LAST_NAMED = expression(rf"\b{_PAST}\s+(?P<name>{_one_of((*WEEKDAYS, *MONTHS, *_SEASONS))})\b")
-_DAY_OF_MONTH = expression(r"\b(?:the|am)\s+([12]?\d|3[01])(?:st|nd|rd|th|\.)")
+_LAST_UNIT = re.compile(rf"\b(?P<which>{_PAST})\s+{_UNIT}\b{_NOT_OF}")
+_LAST_UNITS = re.compile(rf"\b{_PAST}\s+{_COUNT}\s+{_UNIT}\b")
+_LAST_NAMED = re.compile(rf"\b{_PAST}\s+(?P<name>{_one_of((*WEEKDAYS, *MONTHS, *_SEASONS))})\b")
+_DAY_OF_MONTH = re.compile(r"\b(?:the|am)\s+([12]?\d|3[01])(?:st|nd|rd|th|\.)")
 
 # So far from the calendar's ends that no step of three figures leaves it.
 _FIRST_YEAR, _LAST_YEAR = 1_001, 8_999

@@ -5,12 +5,12 @@ Every text passes here before it leaves the process: for the disk, an embedder, 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import count, repeat
 from typing import TYPE_CHECKING
 
 from memolith.text.injection import is_suspicious
 from memolith.text.secrets import REDACTED, secret_spans
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,16 +7,15 @@ from collections.abc import Iterator
 
 from memolith.domain.items import Span
 from memolith.text.code import code_blocks
-from memolith.text.expressions import expression
 from memolith.text.lists import listed
 
-_LINE = expression(r"[^\n\u2028\u2029]+")
+_LINE = re.compile(r"[^\n\u2028\u2029]+")
 
 # A mark that ends a sentence where white space, or the line's end, follows it; or one of a
 # script that needs no space after it. Closing quotes and brackets belong to the sentence.
 # So does a note's number after the mark.
 _CLOSING = r"(?:[\"'”’“‘»›)\]}*_」』）】〉》]|\[\d{1,3}\])*"
-_END = expression(rf"(?:[.!?…؟۔।։။።]+(?P<closed>{_CLOSING})(?=\s|$)|[。！？｡]+{_CLOSING})")
+_END = re.compile(rf"(?:[.!?…؟۔।։။።]+(?P<closed>{_CLOSING})(?=\s|$)|[。！？｡]+{_CLOSING})")
 
 # Abbreviations whose point ends no sentence: always; before a number; before a small letter.
 # From general knowledge of both languages: a guess at what is frequent.
@@ -40,20 +39,20 @@ _ALWAYS, _BEFORE_A_NUMBER, _BEFORE_A_SMALL_LETTER = map(listed, _LISTS)
 _GERMAN_MONTHS = (
     "Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
 )
-_ORDINAL_FOLLOWER = expression(rf"\s+(?:[a-zäöüß]|(?:{_GERMAN_MONTHS}|\d{{1,2}}\.)(?!\w))")
-_CHRIST_FOLLOWER = expression(r"\s+Chr\b")
-_STREET = expression(r"\w{2,}str$", re.IGNORECASE)
-_DAY_AND_MONTH = expression(r"\d{1,2}\.\d{1,2}$")
-_ROMAN = expression(r"[IVX]{2,}$")
-_INITIALS = expression(r"(?:[^\W\d_a-z]\.)+[^\W\d_a-z]$")
-_ORDINAL_LEADER = expression(
+_ORDINAL_FOLLOWER = re.compile(rf"\s+(?:[a-zäöüß]|(?:{_GERMAN_MONTHS}|\d{{1,2}}\.)(?!\w))")
+_CHRIST_FOLLOWER = re.compile(r"\s+Chr\b")
+_STREET = re.compile(r"\w{2,}str$", re.IGNORECASE)
+_DAY_AND_MONTH = re.compile(r"\d{1,2}\.\d{1,2}$")
+_ROMAN = re.compile(r"[IVX]{2,}$")
+_INITIALS = re.compile(r"(?:[^\W\d_a-z]\.)+[^\W\d_a-z]$")
+_ORDINAL_LEADER = re.compile(
     r"(?:^|\s)(?:am|vom|zum|beim|im|ab|bis|der|die|das|den|dem|des|ein|eine)\s+\d{1,3}$",
     re.IGNORECASE,
 )
-_LAST_WORD = expression(r"[^\s(\[{\"'„“‚‘«»]*$")
-_LIST_NUMBER = expression(r"\s*(?:\d{1,3}|[A-Za-z])$")
-_INITIAL = expression(r"(?:^|\s)[^\W\d_]\.$")
-_NEXT = expression(r"\s+(\S)(\S?)")
+_LAST_WORD = re.compile(r"[^\s(\[{\"'„“‚‘«»]*$")
+_LIST_NUMBER = re.compile(r"\s*(?:\d{1,3}|[A-Za-z])$")
+_INITIAL = re.compile(r"(?:^|\s)[^\W\d_]\.$")
+_NEXT = re.compile(r"\s+(\S)(\S?)")
 
 # A word longer than this is no abbreviation, and looking back stays cheap.
 _LOOK_BACK = 40

@@ -6,10 +6,10 @@ frequent; a text without evidence is in no known language, and then nothing is d
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Literal
 
-from memolith.text.expressions import expression
 from memolith.text.lists import listed
 from memolith.text.stopwords import de, en
 
@@ -43,10 +43,10 @@ _GERMAN = listed(_GERMAN_LIST)
 _FOREIGN = _GERMAN | listed(f"{_FRENCH} {_SPANISH} {_ITALIAN} {_PORTUGUESE} {_OTHERS}")
 _MORE_ENGLISH = _ENGLISH | en.WORDS
 _MORE_GERMAN = _GERMAN | de.WORDS
-_LOOKS_ENGLISH = expression(
+_LOOKS_ENGLISH = re.compile(
     r"(?=[a-z]{3})(?:\w*(?:th|sh|ck|wh|ght|oo|ee|oa|ow|aw|ay|ew)|\w+(?:ing|[^aeiou\W]ed|[^aeiou\W]y)$)"
 )
-_UMLAUT = expression(r"[äöüß]")
+_UMLAUT = re.compile(r"[äöüß]")
 
 
 def is_english(words: Sequence[str]) -> bool:

@@ -7,13 +7,12 @@ cautious in what counts as plainly said.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from memolith.text.expressions import expression
 from memolith.text.lists import listed
 from memolith.text.names import CAPITALISED_NAMES, NAMES
 from memolith.text.sentences import sentences
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,13 +20,13 @@ if TYPE_CHECKING:
 _APOSTROPHE = str.maketrans("’‘ʼ`´", "'" * 5)
 
 # Said with a "not" that denies nothing.
-_IDIOMS = expression(
+_IDIOMS = re.compile(
     r"\b(?:can(?:'t|not| not) wait|not only|not just|no (?:problem|worries|doubt|wonder|idea)"
     r"|why not|don't (?:worry|forget)|do not (?:worry|forget)|needless to say|not to mention"
     r"|nicht nur|kein problem|keine sorge|vergiss nicht|nicht vergessen)\b",
     re.IGNORECASE,
 )
-_DENIES = expression(
+_DENIES = re.compile(
     r"\b(?:not|no|never|none|nobody|nothing|nowhere|neither|nor|without|cannot|\w+n't|dont|doesnt"
     r"|didnt|isnt|cant|wont|no longer|anymore|unable|refus\w*|avoid\w*|lacks?|lacking|instead of"
     r"|rather than|except|stop|stops|stopped|stopping|quit|quits|quitting|gave up|given up"
@@ -36,12 +35,12 @@ _DENIES = expression(
     r"|aufgehört|früher\w*|ehemalig\w*|vermeide\w*)\b",
     re.IGNORECASE,
 )
-_DISLIKES = expression(
+_DISLIKES = re.compile(
     r"\b(?:dislik\w*|hat(?:e|es|ed|ing)|loath\w*|detest\w*|despis\w*|averse|aversion"
     r"|can(?:'t|not| not) (?:stand|bear)|hass(?:e|t|te|en)|verabscheu\w*)\b",
     re.IGNORECASE,
 )
-_SUPPOSES = expression(
+_SUPPOSES = re.compile(
     r"\b(?:might|maybe|perhaps|possibly|probably|wish\w*|hop(?:e|es|ed|ing)|dream\w*|consider\w*"
     r"|thinking (?:of|about)|thinks? (?:of|about)|would(?! (?:like|love|prefer|rather))|could"
     r"|(?<=')d(?! (?:like|love|prefer|rather|better|been))|wants? to|wanted to"
@@ -51,48 +50,48 @@ _SUPPOSES = expression(
     r"|könnte\w*|plan(?:e|t|en)|wenn|falls|ob)\b",
     re.IGNORECASE,
 )
-_CONDITION = expression(r"\W*(?:if|unless|suppose|wenn|falls)\b", re.IGNORECASE)
+_CONDITION = re.compile(r"\W*(?:if|unless|suppose|wenn|falls)\b", re.IGNORECASE)
 _LEADS = listed(
     "but however although though because whereas while except unless instead rather than nor"
     " without aber sondern jedoch obwohl weil denn während außer statt anstatt ohne weder noch"
 )
-_BOUNDARY = expression(
+_BOUNDARY = re.compile(
     r"[;:–—()]|\s-\s"
     rf"|,?\s+(?=(?:{'|'.join(sorted(_LEADS))})\b)"
     r"|,?\s+(?:and|und)\s+(?=(?:\w+\s+)?(?:not|never|no|\w+n't|nicht|kein\w*|nie)\b)",
     re.IGNORECASE,
 )
-_COMMA = expression(r",(?!\s*\d)")
+_COMMA = re.compile(r",(?!\s*\d)")
 _LISTED_WORDS = 3
-_ALTERNATIVE = expression(r"\b(?:or|nor|oder|noch)\b", re.IGNORECASE)
+_ALTERNATIVE = re.compile(r"\b(?:or|nor|oder|noch)\b", re.IGNORECASE)
 
-_SAYS = expression(r"[^\W_]")
+_SAYS = re.compile(r"[^\W_]")
 _TAIL = 40
-_QUESTION = expression(r"[?？؟][^\w]*$")
-YES = expression(
+_QUESTION = re.compile(r"[?？؟][^\w]*$")
+YES = re.compile(
     r"\W*(?:yes|yeah|yep|yup|sure|correct|right|exactly|indeed|absolutely|of course|ja|jawohl"
     r"|genau|stimmt|richtig)\b",
     re.IGNORECASE,
 )
 """The beginning of an answer that says yes."""
 
-NO = expression(r"\W*(?:no|nope|nah|nein|nö)\b(?:\W|$)", re.IGNORECASE)
+NO = re.compile(r"\W*(?:no|nope|nah|nein|nö)\b(?:\W|$)", re.IGNORECASE)
 """The beginning of an answer that says no; it denies what was asked, not what follows it."""
 
-FIRST_PERSON = expression(
+FIRST_PERSON = re.compile(
     r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself|[Ww]e|[Uu]s|[Oo]ur|[Oo]urs|i|i'm|i've|i'd|i'll"
     r"|[Ii]ch|[Mm]ich|[Mm]ir|[Mm]ein\w*|[Ww]ir|[Uu]ns|[Uu]nser\w*)\b"
 )
-_I = expression(r"\b(?:I|i|[Ww]e|[Ii]ch|[Ww]ir)\b")
-_OTHERS = expression(r"\W*(?:he|she|they|his|her|their|er|sie|seine?|ihre?)\b", re.IGNORECASE)
-_MINE = expression(
+_I = re.compile(r"\b(?:I|i|[Ww]e|[Ii]ch|[Ww]ir)\b")
+_OTHERS = re.compile(r"\W*(?:he|she|they|his|her|their|er|sie|seine?|ihre?)\b", re.IGNORECASE)
+_MINE = re.compile(
     r"\W*(?:and |und |but |aber |that |dass )?(?:my|our|mein\w*|unser\w*)\s+"
     r"(?:(?:old|new|best|good|big|little|late|ex|former|first|only|own|whole|dear|great|step"
     r"|young|eld|alt|ält|neu|jüng|gut|groß|größ|klein|lieb)(?:e[mnrs]?|est|ste[mnrs]?|ere[mnrs]?)?"
     r"[\s-]+)?(?P<noun>[^\W\d_]+)",
     re.IGNORECASE,
 )
-_WORD = expression(r"[^\W\d_][\w-]*")
+_WORD = re.compile(r"[^\W\d_][\w-]*")
 
 
 @dataclass(frozen=True, slots=True)

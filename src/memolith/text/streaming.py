@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from memolith.errors import InvalidInput
 from memolith.text.cleaning import cleaned
 from memolith.text.code import code_blocks
-from memolith.text.expressions import expression
 
 SEGMENT_CHARS = 256_000
 """About how much is cleaned at a time: a guess, enough that the cuts cost nothing."""
@@ -16,8 +16,8 @@ LONGEST_CHARS = 1_000_000
 """A stretch this long without a blank line outside code is cut all the same: as long as the
 longest text that is taken whole."""
 
-_BLANK_LINE = expression(r"\n[ \t\r]*\n")
-_ANY_SPACE = expression(r"\s(?=\S*$)")
+_BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
+_ANY_SPACE = re.compile(r"\s(?=\S*$)")
 
 
 def cleaned_pieces(

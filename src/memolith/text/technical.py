@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from memolith.text.expressions import expression
 from memolith.text.speech import leaning
 
 # The average from which a text counts as technical: a guess. English prose has about 1.2.
@@ -12,9 +11,9 @@ _PIECES_A_WORD = 1.6
 # The average says nothing of fewer words: one long name would decide it. A guess.
 _LEAST_WORDS = 4
 
-_WORD = expression(r"[^\W_]+")
-_MARK = expression(r"[^\w\s]|_")
-_LATIN = expression(r"[A-Za-z]")
+_WORD = re.compile(r"[^\W_]+")
+_MARK = re.compile(r"[^\w\s]|_")
+_LATIN = re.compile(r"[A-Za-z]")
 
 _FILE_ENDINGS = (
     "py|js|ts|tsx|jsx|c|h|cpp|rs|go|java|rb|sh|md|txt|json|ya?ml|toml|ini|cfg|csv|sql|html|css|xml"
@@ -35,7 +34,7 @@ _SHAPES = (
     r"(?<!\w)(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{7,}(?!\w)",  # a hash
     r"(?<!\w)(?:C\+\+|C#|F#|\.NET)(?!\w)",
 )
-_IDENTIFIER = expression("|".join(_SHAPES), re.MULTILINE)
+_IDENTIFIER = re.compile("|".join(_SHAPES), re.MULTILINE)
 
 
 def holds_technical_term(text: str, *, tokens: int) -> bool:

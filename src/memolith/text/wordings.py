@@ -11,7 +11,6 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from memolith.text.analysis import terms
-from memolith.text.expressions import expression
 from memolith.text.figures import LARGE, WORDS, figures
 from memolith.text.lists import listed
 from memolith.text.stances import without_dislike
@@ -111,31 +110,31 @@ ADDS_NOTHING = frozenset(terms(_ADDS_NOTHING))
 
 # What is said in several words.
 _PHRASES = (
-    (expression(r"\bwork(?:s|ed|ing)? as\b|\barbeitet? als\b", re.IGNORECASE), " "),
-    (expression(r"\b(?:years?|months?)[\s-]old\b|\bJahre alt\b", re.IGNORECASE), " "),
-    (expression(r"[$]"), " dollar "),
-    (expression("€"), " euro "),
-    (expression("%"), " percent "),
-    (expression("£"), " pound "),
-    (expression(r"(?:\bwould|'d) (?:like|love)\b", re.IGNORECASE), " want "),
-    (expression(r"\b(?:is|are|am|was|be|been|'s|'m|dog|cat) called\b", re.IGNORECASE), " name "),
-    (expression(r"\bcall(?:s|ed)? (?=(?:me|him|her|it|them)\b)", re.IGNORECASE), " name "),
+    (re.compile(r"\bwork(?:s|ed|ing)? as\b|\barbeitet? als\b", re.IGNORECASE), " "),
+    (re.compile(r"\b(?:years?|months?)[\s-]old\b|\bJahre alt\b", re.IGNORECASE), " "),
+    (re.compile(r"[$]"), " dollar "),
+    (re.compile("€"), " euro "),
+    (re.compile("%"), " percent "),
+    (re.compile("£"), " pound "),
+    (re.compile(r"(?:\bwould|'d) (?:like|love)\b", re.IGNORECASE), " want "),
+    (re.compile(r"\b(?:is|are|am|was|be|been|'s|'m|dog|cat) called\b", re.IGNORECASE), " name "),
+    (re.compile(r"\bcall(?:s|ed)? (?=(?:me|him|her|it|them)\b)", re.IGNORECASE), " name "),
 )
 # Who orders something wants it so.
-_ORDERS = expression(
+_ORDERS = re.compile(
     r"\b(?:please|bitte|always|never|immer|nie|from now on|ab jetzt|should|must|soll\w*"
     r"|don't|do not)\b"
     r"|^\W*(?:keep|use|call|write|answer|speak|be|make|give|avoid|stop|start|remember|reply"
     r"|respond)\b",
     re.IGNORECASE,
 )
-_WORD = expression(r"[^\W\d_]+")
-_COUNTED = expression(
+_WORD = re.compile(r"[^\W\d_]+")
+_COUNTED = re.compile(
     rf"(?<![\w.,])(?P<number>\d[\d.,]{{0,20}}|{'|'.join(sorted(WORDS, key=len, reverse=True))})"
     r"[\s-]+(?=(?P<what>[^\W\d_]+(?:[\s-]+[^\W\d_]+)?))"
 )
 _WANTED = frozenset(map(HEADS.__getitem__, terms("like want")))
-_INTRODUCES = expression(
+_INTRODUCES = re.compile(
     r"(?i:\b(?:i'm|i am|this is|ich bin)) (?=[A-ZÄÖÜ])|\b[Mm]y(?: [a-zäöüß]+){1,2},? (?=[A-ZÄÖÜ])"
 )
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-
-from memolith.text.expressions import expression
-from memolith.values import dataclass
+from dataclasses import dataclass
 
 # One way of writing each quote, apostrophe and hyphen; a minus sign stays a minus sign.
 _SAME_MARKS = str.maketrans(
@@ -22,24 +20,24 @@ _SAME_MARKS = str.maketrans(
         "\ufe0f": "",
     }
 )
-_WIDE_MARK = expression(r"(?<=\d)[，：、](?=\d)|[，：、]")
-_GREEK_QUESTION = expression("(?<=[\u0370-\u03ff\u1f00-\u1fff]);")
-_DOTS_BETWEEN_LETTERS = expression(r"(?<=[^\W\d_])\.{3,}(?=[^\W\d_])")
+_WIDE_MARK = re.compile(r"(?<=\d)[，：、](?=\d)|[，：、]")
+_GREEK_QUESTION = re.compile("(?<=[\u0370-\u03ff\u1f00-\u1fff]);")
+_DOTS_BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])\.{3,}(?=[^\W\d_])")
 # Han and kana: words have no spaces between them, so each character is a word.
-_CHARACTER = expression(
+_CHARACTER = re.compile(
     "[\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
-_CHUNK = expression(r"\S+")
+_CHUNK = re.compile(r"\S+")
 
-_FACE = expression(r"[:;=]['^-]?[()\[\]|/\\DPp]+|\^_?\^|[xX]D")
-_FACE_AT_END = expression(r"(?<=\w)[:;]['^-]?[()]+$")
-_ONLY_PUNCTUATION = expression(r"[.,;:!?\"'()،؛।-]+")
-_DASH = expression(r"-+")
-_NUMBER_IN_BRACKETS = expression(r"\([^()\w]?\d[\d.,]*[^()\w]?\)")
+_FACE = re.compile(r"[:;=]['^-]?[()\[\]|/\\DPp]+|\^_?\^|[xX]D")
+_FACE_AT_END = re.compile(r"(?<=\w)[:;]['^-]?[()]+$")
+_ONLY_PUNCTUATION = re.compile(r"[.,;:!?\"'()،؛।-]+")
+_DASH = re.compile(r"-+")
+_NUMBER_IN_BRACKETS = re.compile(r"\([^()\w]?\d[\d.,]*[^()\w]?\)")
 _LEADING = ('"', "'", "(", "¡", "¿")
-_ELISION = expression(r"'(?:t(?:is|was|were|ill?)|em|cause|n|bout|round|\d\ds?)\b", re.IGNORECASE)
-_YEAR = expression(r"(?:1[5-9]|2[01])\d\d\b")
-NUMERAL = expression(r"[^\w\s]{0,2}\d[\d.,:/]*[^\w\s]?")
+_ELISION = re.compile(r"'(?:t(?:is|was|were|ill?)|em|cause|n|bout|round|\d\ds?)\b", re.IGNORECASE)
+_YEAR = re.compile(r"(?:1[5-9]|2[01])\d\d\b")
+NUMERAL = re.compile(r"[^\w\s]{0,2}\d[\d.,:/]*[^\w\s]?")
 """A number in figures, with a sign or currency and a percent sign or the like."""
 
 

@@ -6,12 +6,10 @@ in, begin a line, or pass for an instruction.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
-
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from memolith.tools import answered, asked, doing
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

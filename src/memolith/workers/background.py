@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from memolith.errors import MemolithError, StoreReadOnly
-from memolith.logs import logger
 
 if TYPE_CHECKING:
     from memolith.services.working import Worked
@@ -18,7 +18,7 @@ POLL_S = 20.0
 DRAIN_S = 10.0
 """For how long a process that ends waits for what a model was asked already: a guess."""
 
-_log = logger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class Background:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from memolith.adapters.chat.steady import SteadyChat, close_pieces
@@ -11,7 +12,6 @@ from memolith.errors import LimitReached, StoreReadOnly, StoreUnavailable
 from memolith.ports.chat import Reply
 from memolith.ports.usage import Prices, Spent
 from memolith.steps import step
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

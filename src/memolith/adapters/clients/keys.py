@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from memolith.config.paths import file_path
 from memolith.errors import InvalidConfiguration
-from memolith.text.expressions import expression
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-_VARIABLE: Final = expression(r"(?:[A-Z][A-Z0-9_]*)?")
+_VARIABLE: Final = re.compile(r"(?:[A-Z][A-Z0-9_]*)?")
 
 
 def check_url(url: str, section: str) -> None:

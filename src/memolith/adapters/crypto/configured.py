@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from memolith.adapters.crypto.plain import PlainCipher
-from memolith.logs import logger
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from memolith.adapters.crypto.xchacha import KeyRingCiphers
     from memolith.ports.cipher import Cipher
 
-_log = logger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class ConfiguredCiphers:

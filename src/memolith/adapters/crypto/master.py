@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,6 @@ from nacl import pwhash
 from memolith.adapters.crypto import files
 from memolith.adapters.crypto.sealed import KEY_BYTES, new_key
 from memolith.errors import InvalidConfiguration, KeyUnavailable
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from memolith.adapters.crypto.joining import joined
-from memolith.digests import blake2b
 from memolith.errors import KeyUnavailable
 
 if TYPE_CHECKING:

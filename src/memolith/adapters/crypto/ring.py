@@ -10,6 +10,7 @@ backup is told from a damaged store.
 from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,7 +38,6 @@ from memolith.adapters.crypto.wrapping import (
 )
 from memolith.adapters.folders import sync_folder
 from memolith.errors import KeyUnavailable, StoreReadOnly
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

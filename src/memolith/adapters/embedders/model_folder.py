@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
 import msgspec
 
 from memolith.errors import InvalidConfiguration
-from memolith.values import dataclass
 
 SETTING: Final = "embedding.model"
 """The setting that names the folder."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
@@ -15,7 +16,6 @@ from memolith.errors import ServiceFailed
 from memolith.policies.batching import batches
 from memolith.policies.embedding_models import ChosenModel
 from memolith.ports.embedder import TextRole
-from memolith.values import dataclass
 
 _LEAST_LENGTH = 1e-12
 """A vector shorter than this has no direction that float32 would hold."""

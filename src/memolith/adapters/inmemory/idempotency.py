@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memolith.adapters.sql.idempotency import DONE_WITHIN, KEPT, REPLY_IS_GONE
 from memolith.errors import Conflict
 from memolith.ports.idempotency import BeingDone
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import secrets
 import threading
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from memolith.ports.jobs import Lease
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

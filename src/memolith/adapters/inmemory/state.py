@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from memolith.adapters.sql.values import NEVER
 from memolith.adapters.sql.work import WAITS
 from memolith.domain.memories import DORMANT, EPISODE
 from memolith.domain.work import Progress
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -7,7 +7,7 @@ same keys. So a backup of either can be restored into either.
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -29,7 +29,6 @@ from memolith.adapters.sqlite.opening import prepare
 from memolith.adapters.sqlite.unpacking import seal_of, unpack
 from memolith.errors import Conflict, KeyUnavailable, StoreDamaged
 from memolith.ports.backups import Restored
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import chain
 from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
@@ -27,7 +27,6 @@ from memolith.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

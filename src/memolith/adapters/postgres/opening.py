@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 import psycopg
@@ -25,7 +26,6 @@ from memolith.errors import (
     StoreTooNew,
     StoreUnavailable,
 )
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

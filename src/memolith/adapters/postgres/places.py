@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
@@ -22,13 +22,11 @@ from memolith.adapters.postgres.connections import (
 )
 from memolith.adapters.postgres.pool import Raw
 from memolith.errors import InvalidConfiguration, StoreReadOnly
-from memolith.text.expressions import expression
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-_SCHEMA = expression(r"(?!pg_)[a-z_][a-z0-9_]{0,54}")
+_SCHEMA = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,54}")
 """What need not be quoted. PostgreSQL's names have 63 bytes; a suffix must have room."""
 
 LOOKING_S = 60.0
@@ -43,7 +41,7 @@ _KEEPALIVES = {
 _OLDEST = 17
 """`GRANT MAINTAIN`; `GRANT … WITH SET` is of 16."""
 
-_PORTS = expression(r"[0-9,]*")
+_PORTS = re.compile(r"[0-9,]*")
 _NO_URL = "is not a URL of PostgreSQL's: what is no letter or digit in a password is written %XX"
 
 

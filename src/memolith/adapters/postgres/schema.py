@@ -19,6 +19,7 @@ data is built by batches or `CONCURRENTLY`, by a command. `guarding` has what a 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,6 @@ from memolith.adapters.postgres.guarding import APPLICATION, MAINTENANCE
 from memolith.adapters.postgres.schema_1 import first
 from memolith.adapters.postgres.schema_2 import second
 from memolith.adapters.sql.tables import OWNED
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from memolith.adapters.postgres.connections import Access
@@ -16,7 +17,6 @@ from memolith.adapters.postgres.places import session
 from memolith.adapters.postgres.upgrading import parts_of
 from memolith.adapters.postgres.vector_index import found
 from memolith.errors import InvalidConfiguration, StoreReadOnly
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from memolith.adapters.postgres.places import Place

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memolith.adapters.postgres.opening import facts_of, form_in, is_there, lock_schema, make
 from memolith.adapters.postgres.places import owning, session
 from memolith.adapters.postgres.schema import MIGRATIONS, Shape
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -19,7 +20,6 @@ from memolith.adapters.postgres.places import owning, session
 from memolith.adapters.postgres.upgrading import parts_of
 from memolith.adapters.sql.spaces import Space, VectorFacts
 from memolith.errors import Conflict, InvalidInput
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

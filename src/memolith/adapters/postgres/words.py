@@ -11,7 +11,6 @@ from memolith.adapters.sql.reembedding import BARE_OWNERS, HAS_VECTORS, IS_BARE
 from memolith.adapters.sql.store import NAMES
 from memolith.adapters.sql.upkeep import SET_STRENGTHS
 from memolith.adapters.sql.work_changes import HOLDS
-from memolith.text.expressions import expression
 
 INSTEAD = {
     # What goes across owners is asked of functions, which alone may; see the schema.
@@ -31,16 +30,16 @@ INSTEAD = {
 """What is said otherwise as a whole."""
 
 _WORDS = (
-    (expression(r" INDEXED BY \w+"), ""),
-    (expression(r"\bCROSS JOIN\b"), "JOIN"),
-    (expression(r"\bIN \(SELECT value FROM carray\((\?\d*)\)\)"), r"= ANY(\1)"),
-    (expression(r"\bcarray\((\?\d*)\) AS w\b"), r"unnest(\1) WITH ORDINALITY AS w (value, rowid)"),
+    (re.compile(r" INDEXED BY \w+"), ""),
+    (re.compile(r"\bCROSS JOIN\b"), "JOIN"),
+    (re.compile(r"\bIN \(SELECT value FROM carray\((\?\d*)\)\)"), r"= ANY(\1)"),
+    (re.compile(r"\bcarray\((\?\d*)\) AS w\b"), r"unnest(\1) WITH ORDINALITY AS w (value, rowid)"),
 )
-_PLACE = expression(r"\?(\d*)")
-_OF_SEVERAL = expression(r"\b(max|min)\(")
+_PLACE = re.compile(r"\?(\d*)")
+_OF_SEVERAL = re.compile(r"\b(max|min)\(")
 _NAMES = {"max": "greatest", "min": "least"}
 
-_INSERTED = expression(r"(INSERT INTO [^?]* VALUES )(\([?\d, ]*\))")
+_INSERTED = re.compile(r"(INSERT INTO [^?]* VALUES )(\([?\d, ]*\))")
 """A statement that stores one row, all of whose columns are values."""
 
 _KEPT = 1_024

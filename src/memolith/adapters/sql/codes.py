@@ -15,13 +15,12 @@ docs/decisions/0004-sqlite-store.md).
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from memolith.adapters.sql.arrays import Growing
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

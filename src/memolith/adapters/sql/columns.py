@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from memolith.adapters.sql.arrays import Growing
-from memolith.values import dataclass
 
 Column = Growing[Any]
 

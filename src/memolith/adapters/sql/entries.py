@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +12,6 @@ from memolith.domain.memories import Origin, State
 from memolith.domain.messages import Role
 from memolith.errors import InvalidInput
 from memolith.ports.columns import MAX_PARTS
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ what is new: items and passages are append-only by number, and what may change o
 from __future__ import annotations
 
 import threading
-from dataclasses import field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -32,7 +32,6 @@ from memolith.domain.messages import Role
 from memolith.policies.trust import withheld
 from memolith.policies.vectors import norms
 from memolith.ports.columns import PART_BITS
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,6 @@ from memolith.adapters.sql.codes import LEARNED_FROM, estimates
 from memolith.errors import InvalidInput
 from memolith.policies.ranking.selection import run_starts
 from memolith.policies.vectors import norms, row_products
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,12 +7,12 @@ store for the model of before finds another space in the owner's row, and is ref
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from memolith.errors import WrongEmbeddingModel
 from memolith.ports.meta import StoreMeta
 from memolith.ports.reembedding import EmbeddingModel
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from memolith.adapters.sql.connection import Connection

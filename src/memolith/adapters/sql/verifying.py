@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,6 @@ from memolith.domain.items import Trait
 from memolith.domain.messages import Role
 from memolith.errors import StoreDamaged
 from memolith.ports.verifying import Checked, Finding, StoredText
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memolith.adapters.sqlite.opening import check_application_id
 from memolith.adapters.sqlite.reading import open_to_read
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,7 +15,6 @@ from memolith.adapters.sqlite.connections import Connection, Connections
 from memolith.adapters.sqlite.opening import connect
 from memolith.adapters.sqlite.reading import ReadOnlyConnections
 from memolith.adapters.sqlite.scrubbing import scrub
-from memolith.logs import logger
 
 if TYPE_CHECKING:
     from memolith.ports.backups import Advance
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from memolith.ports.reembedding import EmbeddingModel
     from memolith.ports.store import StoreMeta
 
-_log = logger(__name__)
+_log = logging.getLogger(__name__)
 
 _MEBIBYTE = 1024 * 1024
 

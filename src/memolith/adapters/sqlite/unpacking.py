@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memolith.adapters.sql.erasing import erase_rows
@@ -13,7 +14,6 @@ from memolith.adapters.sqlite.reading import open_to_read
 from memolith.adapters.sqlite.scrubbing import scrub
 from memolith.errors import KeyUnavailable, NotFound, StoreDamaged
 from memolith.ports.cipher import KeyChanging, KeyCopying, Twinning
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,7 +16,6 @@ from memolith.entrypoints.cli.output import print_json
 from memolith.entrypoints.cli.terminal import visible
 from memolith.entrypoints.cli.wiring import Configured
 from memolith.errors import InvalidConfiguration, InvalidInput
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

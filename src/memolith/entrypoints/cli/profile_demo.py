@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,6 @@ from memolith.entrypoints.cli.output import console, counted, plain_text, table
 from memolith.entrypoints.cli.terminal import one_line
 from memolith.entrypoints.cli.wiring import passing
 from memolith.evals.engine import AskingClock
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from rich.console import Console

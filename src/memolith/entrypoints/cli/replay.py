@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Memory
 from memolith.entrypoints.cli.output import counted, day, plain_text
 from memolith.entrypoints.cli.results import bar, named, said_at
 from memolith.entrypoints.cli.terminal import one_line
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from memolith.adapters.clock import SystemClock
@@ -16,7 +16,6 @@ from memolith.ports.chat import Reply, Turn
 from memolith.prompts.answering import Room, answering, newest, system_text
 from memolith.text.cleaning import clean, cleaned
 from memolith.text.screening import redact
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from importlib.metadata import version
 from time import monotonic
@@ -44,7 +44,6 @@ from memolith.entrypoints.http.routes import (
 )
 from memolith.entrypoints.mcp import over_http as mcp
 from memolith.errors import MemolithError
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

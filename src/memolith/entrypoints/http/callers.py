@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Coroutine, Iterable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from fastapi import Depends, Header, Query, Request, Response
@@ -23,7 +23,6 @@ from memolith.errors import Forbidden
 from memolith.owner import OwnerMemory
 from memolith.ports.api_keys import KeyRole
 from memolith.ports.clock import Clock
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from fastapi.dependencies.models import Dependant

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from memolith.domain.messages import Role
@@ -14,7 +14,6 @@ from memolith.policies.actions import split_action
 from memolith.policies.rendering.tiers import STATE
 from memolith.ports.chat import Turn
 from memolith.prompts.device import answering_in_device, rendered_state
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -9,7 +9,7 @@ import secrets
 import threading
 import traceback
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from time import monotonic, perf_counter
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,6 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 
 from memolith.entrypoints.http.problems import Problem, answer
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -8,7 +8,7 @@ memory is not stored twice anyway.
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Annotated, Any
 
@@ -19,7 +19,6 @@ from memolith.domain.messages import Message
 from memolith.entrypoints.http.callers import Engine, KeyedRoute, Memory, Time
 from memolith.entrypoints.http.wire import fields
 from memolith.ports.idempotency import Idempotency, Reply
-from memolith.values import dataclass
 
 _DONE = range(200, 300)
 _ID_BYTES = 16

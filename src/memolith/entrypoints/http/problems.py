@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import field
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from math import ceil
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,6 @@ from memolith.entrypoints.statuses import status_of
 from memolith.errors import InvalidInput, MemolithError, ServiceFailed, StoreUnavailable
 from memolith.exchange.problems import UNKNOWN, Fact, facts_of, type_of
 from memolith.ports.idempotency import BeingDone
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

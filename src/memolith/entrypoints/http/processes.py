@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from multiprocessing.connection import wait
 from time import monotonic
 from typing import TYPE_CHECKING, Final
@@ -25,7 +26,6 @@ from memolith.entrypoints.http import serving
 from memolith.entrypoints.http.metrics import SHARED, forget_process
 from memolith.errors import InvalidConfiguration, MemolithError
 from memolith.stores import IN_MEMORY
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

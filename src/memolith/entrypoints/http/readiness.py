@@ -7,12 +7,11 @@ import logging
 import shutil
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import field
+from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from memolith.errors import MemolithError, StoreReadOnly, StoreUnavailable
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

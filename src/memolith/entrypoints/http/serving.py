@@ -6,7 +6,7 @@ import json
 import logging
 import os
 import signal
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Literal
@@ -19,7 +19,6 @@ from memolith.entrypoints.http.app import Serving, create_app
 from memolith.entrypoints.http.proxying.configured import configured, proxying
 from memolith.errors import InvalidConfiguration
 from memolith.stores import IN_MEMORY, is_postgres, store_path
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     import asyncio

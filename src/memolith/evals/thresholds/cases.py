@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
 import msgspec
-
-from memolith.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Memory, Origin
 from memolith.policies.merging import Candidate, Decision, Insert, Replace, Restate
 from memolith.policies.trust import is_outranked
-from memolith.text.expressions import expression
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from memolith.policies.changing.relation import Finding
@@ -23,7 +22,7 @@ _SPEAKS = frozenset({Origin.USER, Origin.ASSISTANT, Origin.IMPORT})
 says is said elsewhere."""
 
 _OWN_VOICE = frozenset({Origin.USER, Origin.IMPORT})
-_FIRST_PERSON = expression(r"\b(?:I|my|me|mein\w*|ich|mir|mich)\b", re.IGNORECASE)
+_FIRST_PERSON = re.compile(r"\b(?:I|my|me|mein\w*|ich|mir|mich)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

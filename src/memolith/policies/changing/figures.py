@@ -8,7 +8,6 @@ from types import MappingProxyType
 
 from memolith.policies.changing.likeness import JOINING, Likeness, likeness, words_of
 from memolith.policies.changing.times import When, is_moved, when
-from memolith.text.expressions import expression
 from memolith.text.lists import listed
 from memolith.text.statements.numbers import AGE_STEP, number
 
@@ -16,16 +15,16 @@ _AGE_STEP = 5
 """As `numbers.AGE_STEP`, where it is not said that time has passed."""
 
 _MOST_YEARS = 120
-_EMAIL = expression(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
-_PHONE = expression(r"[+(]?\d[\d ()/.-]{3,}\d")
-_HANDLE = expression(r"@?[\w.-]*\d*[\w.-]+")
+_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_PHONE = re.compile(r"[+(]?\d[\d ()/.-]{3,}\d")
+_HANDLE = re.compile(r"@?[\w.-]*\d*[\w.-]+")
 _OWN_DIGITS = 7
 _STREETS = MappingProxyType(
     {"st": "street", "ave": "avenue", "rd": "road", "ln": "lane", "dr": "drive", "sq": "square"}
 )
 _PARTS_OF_HOUSES = listed("flat apartment apt room floor unit suite house")
 _OF_STREETS = listed("street avenue road lane drive square way court place close boulevard")
-_MEASURE = expression(r"(?P<sign>[€$£]?)(?P<number>\d+(?:,\d{3})*(?:\.\d+)?) ?(?P<unit>[\w%€$£ ]*)")
+_MEASURE = re.compile(r"(?P<sign>[€$£]?)(?P<number>\d+(?:,\d{3})*(?:\.\d+)?) ?(?P<unit>[\w%€$£ ]*)")
 _UNITS = MappingProxyType(
     {"€": "euros", "$": "dollars", "£": "pounds", "euro": "euros", "eur": "euros",
      "kilos": "kg", "kilograms": "kg", "kilo": "kg", "centimetres": "cm", "centimeters": "cm",

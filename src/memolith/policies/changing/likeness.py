@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 
-from memolith.text.expressions import expression
 from memolith.text.lists import listed
 
-_WORD = expression(r"[\w'&+-]+")
+_WORD = re.compile(r"[\w'&+-]+")
 _ARTICLES = listed("a an the")
 
 JOINING = listed("and or with in at on for und oder mit")

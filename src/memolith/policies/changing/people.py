@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from memolith.text.expressions import expression
+import re
+
 from memolith.text.lists import listed
 from memolith.text.statements.kinds import FIRST_NAMES
 from memolith.text.statements.vocabulary import NO_PERSONS, SHORT_NAMES
 
-_NAME = expression(r"(?:[A-ZÀ-ÖØ-Þ][\w'’.-]*|von|van|de|der|den|la|bin|al)")
+_NAME = re.compile(r"(?:[A-ZÀ-ÖØ-Þ][\w'’.-]*|von|van|de|der|den|la|bin|al)")
 _TITLES = listed("dr dr. prof prof. mr mr. mrs mrs. ms ms. professor herr frau doctor")
 _MOST_WORDS = 4
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
 from memolith.policies.changing.likeness import Likeness
 from memolith.policies.changing.values import compare, is_former, is_value, is_well_known
-from memolith.text.expressions import expression
 from memolith.text.normal import content_key
 from memolith.text.statements import Mark, Statement, Told, read, told
-from memolith.values import dataclass
 
-_WORD = expression(r"\w+")
+_WORD = re.compile(r"\w+")
 
 
 class Relation(StrEnum):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
 from memolith.policies.changing.likeness import JOINING, Likeness, likeness, words_of
-from memolith.text.expressions import expression
 from memolith.text.lists import listed
 from memolith.text.statements.kinds import EXCLUSIVE, NAMED
 from memolith.text.statements.vocabulary import BROAD, COLOURS, MAKES, OCCUPATIONS, SHADES
@@ -51,7 +52,7 @@ _DIETS = {
     "veganer": "vegan", "veganerin": "vegan",
 }  # fmt: skip
 _PRONOUN = "he|him|his|she|her|hers|they|them|theirs|xe|xem|ze|zir|it|its|any"
-_PRONOUNS = expression(rf"(?:{_PRONOUN})(?:/(?:{_PRONOUN}))+")
+_PRONOUNS = re.compile(rf"(?:{_PRONOUN})(?:/(?:{_PRONOUN}))+")
 _ALONE = frozenset({"alone", "on my own", "by myself", "allein", "alleine"})
 _OWN = listed("my meinen meiner meinem")
 _COMPANY = listed(
@@ -60,7 +61,7 @@ _COMPANY = listed(
     eltern frau mann freundin freund mutter vater
     """
 )
-_CHOICE = expression(r"(?P<best>[\w -]+?) (?:to|over) (?P<rest>[\w -]+)")
+_CHOICE = re.compile(r"(?P<best>[\w -]+?) (?:to|over) (?P<rest>[\w -]+)")
 
 
 def compared_things(old: str, new: str) -> Likeness:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
-from memolith.text.expressions import expression
 from memolith.text.statements.places import are_apart, are_of_one_level, place
-from memolith.values import dataclass
 
 _WEEKDAYS = (
     "monday mon montag", "tuesday tue tues dienstag", "wednesday wed mittwoch",
@@ -33,7 +31,7 @@ _YEAR = r"(?:,? (?P<year>(?:19|20)\d\d))?"
 _MONTH_NAME = rf"(?P<month>{_ANY_MONTH})\.?"
 _TH = "(?:st|nd|rd|th)"
 _PARTS = tuple(
-    expression(part)
+    re.compile(part)
     for part in (
         rf"(?:on |am |every |each |jeden )?(?P<weekday>{_ANY_DAY})(?P<every>s?)",
         rf"(?:on |am )?(?:the )?(?P<day>\d{{1,2}})(?:{_TH}|\.)?(?: of)? {_MONTH_NAME}{_YEAR}",
@@ -51,9 +49,9 @@ _PARTS = tuple(
         rf"on (?:the )?(?P<floor>\d+|first|second|third|fourth|fifth|sixth){_TH}? floor",
     )
 )
-_CITY = expression(r"in (?P<city>[\w .'-]+)")
+_CITY = re.compile(r"in (?P<city>[\w .'-]+)")
 _WHERE = ("room", "floor", "city")
-_BLANK = expression(r"(?:,? )|$")
+_BLANK = re.compile(r"(?:,? )|$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +10,6 @@ import numpy as np
 from memolith.policies.ranking.bm25 import saturated
 from memolith.policies.ranking.model import Query, Scores, summed
 from memolith.text.analysis import terms
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,7 +10,6 @@ import numpy as np
 from memolith.policies.ranking.model import Query, Scores, summed
 from memolith.text.analysis import terms
 from memolith.text.stopwords import STOP_WORDS
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

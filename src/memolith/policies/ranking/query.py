@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from memolith.domain.items import Trait
@@ -12,11 +13,8 @@ from memolith.policies.indexing import proper_name
 from memolith.policies.ranking.model import Period, Query
 from memolith.policies.ranking.query_breadth import asks_for_several
 from memolith.policies.ranking.query_dates import periods
-from memolith.policies.ranking.query_parts import finds, part
 from memolith.policies.ranking.query_phrasing import tidied, without_phrasing
 from memolith.text.analysis import terms
-from memolith.text.expressions import expression
-from memolith.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +75,7 @@ def cues(text: str, named: Sequence[Participant], now: datetime) -> Cues:
     numbers = {person.number for person in named}
     return Cues(
         only_named=numbers.pop() if len(numbers) == 1 else None,
-        about_user=bool(_FIRST_PERSON.search(text)) and not finds(text, _WHAT_YOU_SAID),
+        about_user=bool(_FIRST_PERSON.search(text)) and not _WHAT_YOU_SAID.search(text),
         periods=periods(text, now),
         asks_time=bool(_TIME.search(text)),
         answer_kinds=_answer_kinds(text),
@@ -120,16 +118,16 @@ def _any_of(names: Sequence[str]) -> re.Pattern[str]:
 
 # --- cues ---------------------------------------------------------------------------------------
 
-_FIRST_PERSON = expression(
+_FIRST_PERSON = re.compile(
     r"\b(?:I|I['’](?:m|ve|d|ll)|[Mm]y|[Mm]ine|[Mm]e|[Mm]yself|"
     r"[Ii]ch|[Mm]ein(?:e[mnrs]?)?|[Mm]ir|[Mm]ich)\b"
 )
-_WHAT_YOU_SAID = part(
-    "you|t du",
-    r"\b(?:did|have|had|do|would)\ you\b|\byou\ (?:said|told|recommended|suggested|mentioned|"
-    r"advised|proposed|gave|explained)\b|\b(?:hast|hattest|würdest)\ du\b",
+_WHAT_YOU_SAID = re.compile(
+    r"\b(?:did|have|had|do|would) you\b|\byou (?:said|told|recommended|suggested|mentioned|"
+    r"advised|proposed|gave|explained)\b|\b(?:hast|hattest|würdest) du\b",
+    re.IGNORECASE,
 )
-_TIME = expression(
+_TIME = re.compile(
     r"\bwhen\b|\bhow (?:long ago|recently)\b|\b(?:what|which|on what|on which|in which|in what) "
     r"(?:date|day|month|year|week|time|season|weekday)s?\b|"
     r"\bwann\b|\bwie lange (?:ist es )?her\b|"
@@ -139,32 +137,31 @@ _TIME = expression(
 _KINDS = (
     (
         Trait.NUMBER,
-        part(
-            "how |number|percentage|amount|age|price|cost|score|wie ",
-            r"\bhow\ (?:many|much|long|old|often|far|tall|big|fast)\b|"
-            r"\bwhat\ (?:\w+\ )?(?:number|percentage|amount|age|price|cost|score)\b|"
-            r"\bwie\ (?:viele?|lange?|alt|oft|weit|groß|hoch|teuer)\b",
+        re.compile(
+            r"\bhow (?:many|much|long|old|often|far|tall|big|fast)\b|"
+            r"\bwhat (?:\w+ )?(?:number|percentage|amount|age|price|cost|score)\b|"
+            r"\bwie (?:viele?|lange?|alt|oft|weit|groß|hoch|teuer)\b",
+            re.IGNORECASE,
         ),
     ),
     (
         Trait.PLACE,
-        part(
-            "where|cit|countr|town|state|place|location|venue|wo|welche",
-            r"\bwhere\b|\b(?:what|which)\ (?:\w+\ )?(?:cit(?:y|ies)|countr(?:y|ies)|towns?|"
+        re.compile(
+            r"\bwhere\b|\b(?:what|which) (?:\w+ )?(?:cit(?:y|ies)|countr(?:y|ies)|towns?|"
             r"states?|places?|locations?|venues?)\b|\bwo(?:hin|her)?\b|"
-            r"\bwelche[rsmn]?\ (?:stadt|land|ort|städte|länder|orte)\b",
+            r"\bwelche[rsmn]? (?:stadt|land|ort|städte|länder|orte)\b",
+            re.IGNORECASE,
         ),
     ),
     (
         Trait.PROPER_NOUN,
-        part(
-            "who|which|name|title|book|movie|film|song|band|game|brand|compan|team|show|series|"
-            "author|artist|restaurant|called|wer|wem|wen|wessen|wie hei",
-            r"\bwho(?:se|m)?\b|\bwhich\b|\b(?:what|which)\ (?:\w+\ ){0,2}(?:names?|titles?|books?|"
+        re.compile(
+            r"\bwho(?:se|m)?\b|\bwhich\b|\b(?:what|which) (?:\w+ ){0,2}(?:names?|titles?|books?|"
             r"movies?|films?|songs?|bands?|games?|brands?|compan(?:y|ies)|teams?|shows?|series|"
-            r"authors?|artists?|restaurants?)\b|\bnames?\ of\b|\bcalled\b|"
-            r"\bwer\b|\bwe[mn]\b|\bwessen\b|\bwie\ hei(?:ß|ss)(?:t|en)\b|"
-            r"\bnamen?\ (?:von|der|des)\b",
+            r"authors?|artists?|restaurants?)\b|\bnames? of\b|\bcalled\b|"
+            r"\bwer\b|\bwe[mn]\b|\bwessen\b|\bwie hei(?:ß|ss)(?:t|en)\b|"
+            r"\bnamen? (?:von|der|des)\b",
+            re.IGNORECASE,
         ),
     ),
 )
@@ -173,6 +170,6 @@ _KINDS = (
 def _answer_kinds(text: str) -> Trait:
     kinds = Trait.NONE
     for kind, signs in _KINDS:
-        if finds(text, signs):
+        if signs.search(text):
             kinds |= kind
     return kinds

@@ -5,7 +5,7 @@ One good match then answers only a part, and the rest often stands in other sess
 
 from __future__ import annotations
 
-from memolith.policies.ranking.query_parts import finds, part
+import re
 
 _NO_NOUN = (
     r"(?:is|was|are|were|do|does|did|has|have|had|will|would|can|could|may|might|shall|should|must"
@@ -41,20 +41,7 @@ _GERMAN = r"""
 | liste\b | aufzähl\w*
 )"""
 
-_PARTS = (
-    part(
-        "order|sequence|chronolog|summar|overview|recap|walk me|how many|total|both|ways|all |"
-        "each of|across|throughout|between|list",
-        _SUMS,
-    ),
-    part("how ha|how did", _GROWTH),
-    part("what|which|who", _NOUNS),
-    part(
-        "reihenfolge|chronologisch|zusammenfass|welche|wie viele|insgesamt|beide|alle|zwischen|"
-        "liste",
-        _GERMAN,
-    ),
-)
+_SEVERAL = re.compile(f"{_SUMS}|{_GROWTH}|{_NOUNS}|{_GERMAN}", re.IGNORECASE | re.VERBOSE)
 
 
 def asks_for_several(text: str) -> bool:
@@ -65,4 +52,4 @@ def asks_for_several(text: str) -> bool:
     in ten of the others.
     """
     straight = text.replace("’", "'")
-    return finds(straight, *_PARTS)
+    return bool(_SEVERAL.search(straight))

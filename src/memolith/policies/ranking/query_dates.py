@@ -14,7 +14,6 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from memolith.text.dates import Days, Named, named_dates, without_dates
-from memolith.text.expressions import expression
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +25,7 @@ YEARS = 10
 the better match wins."""
 
 _SIGNS = ("last", "past", "previous", "ago", "yesterday", "letzt", "vorig", "vergangen", "gestern")
-_MAY_MEAN_PAST = expression(rf"{'|'.join(_SIGNS)}|\bvor\b", re.IGNORECASE)
+_MAY_MEAN_PAST = re.compile(rf"{'|'.join(_SIGNS)}|\bvor\b", re.IGNORECASE)
 """Without one of these a question means no past day, and the forms need not be made."""
 
 

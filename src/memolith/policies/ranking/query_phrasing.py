@@ -11,11 +11,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from memolith.policies.ranking.query_parts import needed, part
-from memolith.text.expressions import expression
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    pass
 
 _REQUESTS = r"""
 (?:can|could|would|will)\ (?:you|we)\ (?:please\ |also\ )?
@@ -81,48 +78,18 @@ _GERMAN = r"""
 | zusammenfassung\ (?:von|der|des)
 """
 
-_WHOLE = r"(?<!\w)(?:{})(?!\w)"
-
-_PARTS = (
-    part("you| we|tell me|remind me|summar|order|mention only|s of", _WHOLE.format(_REQUESTS)),
-    part("i |i'", _WHOLE.format(_I)),
-    part("we |we'", _WHOLE.format(_WE)),
-    part("you ", _WHOLE.format(_YOU)),
-    part(
-        "conversation|chat|discussion|session|message|request|mention|so far|answer",
-        _WHOLE.format(_TALKS),
-    ),
-    part(
-        "kannst du|sag|nenn|erinner|hab|hatte|hast|berichtet|sproch|empfohl|vorgeschlag|in unser|"
-        "in den|in dem|fass",
-        _WHOLE.format(_GERMAN),
-    ),
+_PHRASING = re.compile(
+    "|".join(rf"(?<!\w)(?:{part})(?!\w)" for part in (_REQUESTS, _I, _WE, _YOU, _TALKS, _GERMAN)),
+    re.IGNORECASE | re.VERBOSE,
 )
-_SPACE = expression(r"\s+")
-_LOOSE = expression(r"\s+(?=[,.;:?!])|^[\s,.;:?!]+|[,;:](?=\s*[.?!])|(?<=[?!])\s*\.+$")
+_SPACE = re.compile(r"\s+")
+_LOOSE = re.compile(r"\s+(?=[,.;:?!])|^[\s,.;:?!]+|[,;:](?=\s*[.?!])|(?<=[?!])\s*\.+$")
 
 
 def without_phrasing(text: str) -> str:
     """Return a question without its phrasing about the conversation itself; may be empty."""
     straight = text.replace("’", "'")
-    return tidied(_cut(straight, needed(straight, _PARTS)))
-
-
-def _cut(text: str, parts: Iterable[re.Pattern[str]]) -> str:
-    """Return a text with a space for each phrase: the first, and what follows it, and so on.
-
-    Of two that begin at the same place that of the earlier part counts, as if they were one
-    expression.
-    """
-    kept, end = [], 0
-    found = [match for each in parts if (match := each.search(text))]
-    while found:
-        first = min(found, key=re.Match.start)
-        kept.append(text[end : first.start()])
-        end = first.end()
-        later = (each if each.start() >= end else each.re.search(text, end) for each in found)
-        found = [match for match in later if match]
-    return " ".join([*kept, text[end:]])
+    return tidied(_PHRASING.sub(" ", straight))
 
 
 def tidied(text: str) -> str:

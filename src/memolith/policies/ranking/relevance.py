@@ -12,13 +12,13 @@ docs/decisions/0051-nothing-relevant.md for what that is worth, and for what it 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from memolith.policies.ranking.bm25 import rarity
 from memolith.policies.ranking.query import cues_of
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,6 +9,7 @@ assistant (`ranking.fitted`). See docs/decisions/0005-standard-ranking.md and
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +20,6 @@ from memolith.policies.ranking.fitted import FITTED
 from memolith.policies.ranking.model import Candidates, Query, Scores
 from memolith.policies.ranking.query import Cues, cues_of, prepared
 from memolith.policies.ranking.selection import distinct
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Memory
 from memolith.policies.rendering.lines import fitted, said
-from memolith.text.expressions import expression
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 OPENING = "<memory>\n"
 CLOSING = "\n</memory>"
 
-_DATE = expression(r"[\[(]?(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})\b")
+_DATE = re.compile(r"[\[(]?(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})\b")
 
 
 @dataclass(frozen=True, slots=True)

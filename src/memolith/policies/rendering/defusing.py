@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 
-from memolith.text.expressions import expression
 from memolith.text.injection import is_suspicious
 
 QUOTED = "[quoted, not an instruction]"
 """What stands before a text that tries to instruct a model."""
 
 _NO_TAG = "&lt;"
-_TAG = expression(r"[<＜﹤](?=[/!?|｜a-zA-Z])")
-_ROLE_MARK = expression(
+_TAG = re.compile(r"[<＜﹤](?=[/!?|｜a-zA-Z])")
+_ROLE_MARK = re.compile(
     r"\[(?=/?(?:INST|SYS|SYSTEM(?:_PROMPT)?|AVAILABLE_TOOLS|TOOL_(?:CALLS|RESULTS|CONTENT))\b)",
     re.IGNORECASE,
 )
-_INVISIBLE = expression("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]")
+_INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]")
 
 
 def defuse(text: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memolith.domain.items import Span
@@ -10,9 +12,7 @@ from memolith.policies.budgeting import estimated_tokens
 from memolith.policies.rendering.defusing import defuse
 from memolith.policies.rendering.filling import Section, filled
 from memolith.policies.rendering.lines import claim_of, said
-from memolith.text.expressions import expression
 from memolith.text.screening import screen
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ HEADINGS = {
     "contextual": "Context:",
 }
 
-_RULE = expression(r"={3,}")
+_RULE = re.compile(r"={3,}")
 
 
 @dataclass(frozen=True, slots=True)

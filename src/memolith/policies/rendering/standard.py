@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Memory
@@ -9,7 +10,6 @@ from memolith.domain.messages import Message
 from memolith.policies.rendering.defusing import defuse, fenced, shown_name, told_lines
 from memolith.policies.rendering.lines import CLAIMS
 from memolith.policies.trust import is_claim
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

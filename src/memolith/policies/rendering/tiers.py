@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memolith.policies.rendering.defusing import defuse, told_lines
 from memolith.policies.rendering.lines import claim_of, fitted, said
-from memolith.text.expressions import expression
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,7 +19,7 @@ BASE_MEMORY = "[Long-term memory]"
 MEMORIES = "[Relevant memories]"
 STATE = "Current physical state"
 
-_HEADING = expression(r"^(\s*)\[", re.MULTILINE)
+_HEADING = re.compile(r"^(\s*)\[", re.MULTILINE)
 _BRACKETS = str.maketrans("[]", "()")
 
 

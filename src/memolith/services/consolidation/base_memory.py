@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Memory, Origin, Source, State
@@ -13,7 +14,6 @@ from memolith.services.base_memory import shown
 from memolith.services.consolidation.staging import Consolidated, Moved
 from memolith.services.paging import all_memories
 from memolith.text.normal import content_key
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memolith.domain.memories import EPISODE
@@ -14,7 +14,6 @@ from memolith.prompts.summary import CASCADE
 from memolith.prompts.transcripts import spoken
 from memolith.services.consolidation.staging import Consolidated, Moved, sources_of
 from memolith.services.heard import heard_before
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,6 @@ from memolith.domain.recall import Scope
 from memolith.prompts.summary import SESSION
 from memolith.prompts.transcripts import Spoken
 from memolith.services.consolidation.staging import Consolidated, Moved, compressed
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -7,14 +7,13 @@ thrown away, and the step begins anew. What a result stands for is never removed
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Action, Event, Link, Memory, Origin, Source
 from memolith.policies.trust import least_trusted
 from memolith.services.indexing import memory_text
 from memolith.services.vitality import aged
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
-
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

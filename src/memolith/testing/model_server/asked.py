@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
-
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,13 +7,13 @@ import re
 import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Final
 
 from memolith.testing.model_server import anthropic, ollama, openai
 from memolith.testing.model_server.answers import Answer, Fault, refused
 from memolith.testing.model_server.rules import Rule, answered, by_words, in_turn
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from types import ModuleType, TracebackType

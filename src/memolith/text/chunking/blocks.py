@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from enum import Enum, auto
 
 from memolith.text.chunking.lines import Line, lines
 from memolith.text.code import closes_fence, opened_fence
-from memolith.text.expressions import expression
-from memolith.values import dataclass
 
 # An item of a list with blank lines between its items that is longer than this is a paragraph
 # that happens to be numbered, and a block of its own. About 50 tokens: the least of a chunk.
 _LONG_ITEM_CHARS = 200
 
-_HEADING = expression(r" {0,3}#{1,6}(?:\s|$)")
-ITEM = expression(
+_HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
+ITEM = re.compile(
     r"[ \t]*(?!(?:[-*_][ \t]*){3,}$)"  # no thematic break
     r"(?:(?P<bullet>[-*+•‣◦▪·])|(?P<number>\d{1,3}|[a-z])[.)])[ \t]+\S",
     re.MULTILINE,
 )
 """The beginning of a list's item, at a line's beginning."""
-_ROW = expression(r"[ \t]*\|")
+_ROW = re.compile(r"[ \t]*\|")
 # The row under a table's head: GitHub Flavored Markdown, "Tables".
-_RULE_ROW = expression(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
+_RULE_ROW = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 # With none of these at its beginning, and no pipe in it, a line is a line of prose.
-_SPECIAL = expression(r"[ \t]*(?:[`~#|+•‣◦▪·*-]|\w{1,3}[.)])")
+_SPECIAL = re.compile(r"[ \t]*(?:[`~#|+•‣◦▪·*-]|\w{1,3}[.)])")
 
 
 class BlockKind(Enum):

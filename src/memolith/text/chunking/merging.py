@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from memolith.domain.items import Span
@@ -9,13 +10,12 @@ from memolith.text.chunking.blocks import BlockKind
 from memolith.text.chunking.model import Sizes
 from memolith.text.chunking.pieces import Piece
 from memolith.text.cutting import Room
-from memolith.text.expressions import expression
 
 # A line this short that ends in no mark is a title. A guess.
 _TITLE_CHARS = 80
 _TAIL = 100
-_LEADS = expression(r"[:：]\W*$|\n {0,3}(?:=+|-+)[ \t]*$")
-_ENDS = expression(r"[.!?…。！？,;|)\]}\"'”’“‘»]\W*$")
+_LEADS = re.compile(r"[:：]\W*$|\n {0,3}(?:=+|-+)[ \t]*$")
+_ENDS = re.compile(r"[.!?…。！？,;|)\]}\"'”’“‘»]\W*$")
 
 
 def merged(pieces: Iterable[Piece], sizes: Sizes) -> Iterator[Piece]:

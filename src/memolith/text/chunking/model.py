@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from memolith.domain.items import Span
 from memolith.errors import InvalidInput
-from memolith.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

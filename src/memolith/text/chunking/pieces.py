@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from memolith.domain.items import Span
@@ -12,7 +13,6 @@ from memolith.text.chunking.model import Sizes
 from memolith.text.chunking.seams import SEAMS
 from memolith.text.cutting import Counted, Counter, Room, counted, cut_to_fit
 from memolith.text.sentences import stripped
-from memolith.values import dataclass
 
 _WHOLE_KINDS = (BlockKind.CODE, BlockKind.LIST, BlockKind.TABLE)
 

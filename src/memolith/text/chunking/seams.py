@@ -8,19 +8,18 @@ from itertools import pairwise
 from memolith.domain.items import Span
 from memolith.text.chunking.blocks import ITEM, BlockKind
 from memolith.text.cutting import Cut
-from memolith.text.expressions import expression
 from memolith.text.sentences import sentence_ends
 
-_LINE_END = expression(r"\n|[\u2028\u2029]")
-_BLANK_LINE = expression(r"\n[ \t]*\n")
-_FIRST_WORD = expression(r"\s*\S*")
+_LINE_END = re.compile(r"\n|[\u2028\u2029]")
+_BLANK_LINE = re.compile(r"\n[ \t]*\n")
+_FIRST_WORD = re.compile(r"\s*\S*")
 # The width of running text is what this many of a hundred lines keep to; the rest have something
 # in them that can't be parted. A guess.
 _MOST_LINES = 90
-_STRONG_MARK = expression(r"[;:](?=\s)|[；：]")
-_WEAK_MARK = expression(r",(?=\s)|[–—]|[，、،]")
+_STRONG_MARK = re.compile(r"[;:](?=\s)|[；：]")
+_WEAK_MARK = re.compile(r",(?=\s)|[–—]|[，、،]")
 # Words before which a clause may be cut, English and German; from general knowledge.
-_CONJUNCTION = expression(
+_CONJUNCTION = re.compile(
     r"\s(?=(?:and|but|or|nor|because|although|though|while|whereas|which|who|that|if|when|where"
     r"|unless|until|so|und|aber|oder|sondern|denn|weil|obwohl|während|dass|wenn|wobei|sodass"
     r"|damit|bevor|nachdem|bis|sowie)\s)",

@@ -10,14 +10,13 @@ from memolith.domain.items import Span
 from memolith.text import cues
 from memolith.text.code import without_code
 from memolith.text.cues.language import CueKind, Cues
-from memolith.text.expressions import expression
 from memolith.text.sentences import sentences
 
-_QUESTION_END = expression(r"[?？؟]\W*$")
+_QUESTION_END = re.compile(r"[?？؟]\W*$")
 _TAIL = 40
 MASK = "\x00"
 """What stands for a phrase that is no cue: neither a letter nor white space."""
-_CLAUSE_MARK = expression(r"[,;:.!–—()]")
+_CLAUSE_MARK = re.compile(r"[,;:.!–—()]")
 _CLAUSE_START = r"(?:(?<![^.!?,;:\n])|(?<=[.!?,;:\n]\s))"
 
 

@@ -8,9 +8,8 @@ from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
 from memolith.text.cues.matching import compiled, folded, phrase_regex
-from memolith.text.expressions import expression
 
-_RUN = expression(r"\w+")
+_RUN = re.compile(r"\w+")
 _CACHE_SIZE = 512
 
 

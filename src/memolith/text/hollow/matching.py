@@ -9,7 +9,6 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 from memolith.text import hollow
-from memolith.text.expressions import expression
 from memolith.text.hollow.language import Hollow
 from memolith.text.sentences import sentences
 
@@ -22,7 +21,7 @@ MOST_CHARS = 600
 _OPENING_WORDS = 24
 _OPENING_CHARS = 300
 _APOSTROPHE = str.maketrans("’‘ʼ`´", "'" * 5)
-_WORD = expression(r"[^\W_]+(?:'[^\W_]+)*")
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
 
 @lru_cache(maxsize=1)

@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING
 
 from memolith.domain.items import Span
-from memolith.text.expressions import expression
 from memolith.text.secrets.shapes import is_random
 from memolith.text.secrets.values import (
     is_secret_after_sign,
@@ -47,7 +46,7 @@ _SUFFIX = (
     r"|text"
     r"|hash|base|primary|secondary|backup|current|default|admin|root|id))?"
 )
-_NAME = expression(
+_NAME = re.compile(
     rf"(?:(?P<phrase>{_PHRASE})|(?P<strong>{_STRONG})|{_WEAK_BEGIN}(?P<weak>{_WEAK}))"
     rf"{_SUFFIX}(?![A-Za-z])",
     re.IGNORECASE,
@@ -58,7 +57,7 @@ _QUOTED = (
     r"|[„“](?P<g>[^“”\n]{1,4000})[“”]"
 )
 _BARE = r"(?P<bare>[^\s\"'`]\S{0,1000})"
-_SIGNED = expression(
+_SIGNED = re.compile(
     r"(?P<close>\\?[\"'`*\]]{0,3})(?P<before>[ \t]*)(?P<sign>:=|=>|->|→|={1,3}|!=|:|>(?! ))\**"
     rf"(?P<after>[ \t]*|\s{{0,12}})\\?(?:{_QUOTED}|[\"'`]?{_BARE})"
 )
@@ -67,7 +66,7 @@ _OF = (
     r"(?:\s+(?:for|of|to|on|at|in|für|zu|zum|zur|vom|von|bei|im|des|der)"
     r"(?:\s+[\w.'@-]{1,30}){1,5}?)?"
 )
-_TOLD = expression(
+_TOLD = re.compile(
     rf"{_OF}(?:\s*:|\s+(?:(?:(?:is|was|has been|have been|wurde|got)\s)?(?:(?:changed|set|reset"
     r"|updated|geändert)\s)?(?P<to>to|as|auf|als|in)"
     r"|is|was|ist|war|lautet|heißt|heisst|were|are))"
@@ -76,26 +75,26 @@ _TOLD = expression(
     rf"\s*:?\s+(?:{_QUOTED}|{_BARE})",
     re.IGNORECASE,
 )
-_NEXT = expression(rf"[ \t]+(?:{_QUOTED}|{_BARE})")
-_REST = expression(
+_NEXT = re.compile(rf"[ \t]+(?:{_QUOTED}|{_BARE})")
+_REST = re.compile(
     r"[\"'`*]{0,2}(?:[ \t]*[:=][ \t]*|\s+(?:is|was|ist|lautet"
     r"|war)\s*:?\s+)[\"'`„“]?(?P<bare>[^\s\"'`][^\"'`“”\n.;]{2,400})",
     re.IGNORECASE,
 )
-_HEADER = expression(
+_HEADER = re.compile(
     r"authori[sz]ation[\"']?[ \t]*[:=][ \t]*[\"']?(?:(?:basic|bearer|token|apikey|digest)[ \t]+)?"
     r"(?P<bare>[\w.~+/=:-]{8,4000}+)|bearer[ \t]+(?P<bearer>[\w.~+/-]{16,4000}+=*)",
     re.IGNORECASE,
 )
-_LOGIN = expression(r"(?<![\w-])(?:-u|--user)[ =][\"']?[\w.@+-]{1,64}:(?P<bare>[^\s\"'`]{3,200}+)")
-_OPTION = expression(r"(?:^|\s)--[\w-]*$")
+_LOGIN = re.compile(r"(?<![\w-])(?:-u|--user)[ =][\"']?[\w.@+-]{1,64}:(?P<bare>[^\s\"'`]{3,200}+)")
+_OPTION = re.compile(r"(?:^|\s)--[\w-]*$")
 _LONGEST_OPTION = 32
 _LONG = 1_000
 _JUDGED = 100
-_REST_OF_LONG = expression(r"[^\s\"'`]*+")
-_NEXT_WORD = expression(r" [a-z]+\b")
+_REST_OF_LONG = re.compile(r"[^\s\"'`]*+")
+_NEXT_WORD = re.compile(r" [a-z]+\b")
 _TAIL = ".,;:)]}>…\"'`“”"
-_ENDS_SENTENCE = expression(r"[\"'`“”]?(?:[.!?;,)]|\s*$|\s*\n)")
+_ENDS_SENTENCE = re.compile(r"[\"'`“”]?(?:[.!?;,)]|\s*$|\s*\n)")
 
 
 def assignment_spans(text: str, lower: str) -> Iterator[Span]:
@@ -247,7 +246,7 @@ def _value(found: re.Match[str]) -> tuple[Span, bool]:
     return Span(start, start + len(kept) if kept else end), False
 
 
-_DELIMITER = expression(r"[;&<]")
+_DELIMITER = re.compile(r"[;&<]")
 
 
 def _before_delimiter(text: str, span: Span) -> Span:

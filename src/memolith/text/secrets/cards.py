@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from memolith.domain.items import Span
-from memolith.text.expressions import expression
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,10 +18,10 @@ LONGEST = 19
 # that a letter follows is seen afterwards, or every group of a long run would be a new beginning.
 _SEPARATOR = "[ \u00a0\u2007\u2009\u202f\\-\u2010-\u2013]"
 _GROUPS = rf"(?:\d{{4}}(?:\.\d{{4}}(?!\d)){{3,}}+|\d++(?:{_SEPARATOR}\d++)*+)"
-_RUN = expression(rf"(?<![\w+])(?<!\d\.){_GROUPS}")
-_BEHIND_POINT = expression(rf"\.({_GROUPS})")
-_WORD = expression(r"\w")
-_GROUP = expression(r"\d+")
+_RUN = re.compile(rf"(?<![\w+])(?<!\d\.){_GROUPS}")
+_BEHIND_POINT = re.compile(rf"\.({_GROUPS})")
+_WORD = re.compile(r"\w")
+_GROUP = re.compile(r"\d+")
 _GROUP_SIZE = 4
 _MOST_GROUPS = 5
 _OTHER_GROUPS = ([6, 5], [6, 4])
@@ -29,7 +29,7 @@ _OTHER_GROUPS = ([6, 5], [6, 4])
 # First digits and lengths of the networks (ISO/IEC 7812, as the networks publish them): Visa;
 # Mastercard; American Express; Diners Club; JCB; Mir; RuPay; Troy; then Maestro, Discover,
 # UnionPay and RuPay, whose ranges lie among each other.
-_NETWORKS = expression(
+_NETWORKS = re.compile(
     r"4(?:\d{12}|\d{15}|\d{18})"
     r"|(?:5[1-5]\d\d|222[1-9]|22[3-9]\d|2[3-6]\d\d|27[01]\d|2720)\d{12}"
     r"|3[47]\d{13}"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from memolith.domain.items import Span
-from memolith.text.expressions import expression
 from memolith.text.secrets.values import is_placeholder
 
 if TYPE_CHECKING:
@@ -16,15 +16,15 @@ _MOST_CHARS = 1_024
 
 # On the web a slash ends the host, so that what follows is a path (and `host:80/@scope` none of
 # our business); the passwords of databases are often written as they are.
-_WEB = expression(
+_WEB = re.compile(
     rf"(?<=://)[^\s:/?#@\"'`<>\[\]]{{0,256}}+:([^\s/?#@\"'<>]{{1,{_MOST_CHARS}}}+)@(?=[\w\[])"
 )
-_OTHER = expression(
+_OTHER = re.compile(
     rf"(?<=://)[^\s:/?#@\"'`<>\[\]]{{0,256}}+:"
     rf"([^\s@\"'<>]{{1,{_MOST_CHARS}}}+(?:@[^\s@/\"'<>]{{1,{_MOST_CHARS}}}+)*?)@(?=[\w\[.-]+"
     rf"(?:[:/?,;\s]|$))"
 )
-_SCHEME = expression(r"[A-Za-z][A-Za-z0-9+.-]{0,30}$")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}$")
 _LONGEST_SCHEME = 31
 
 

@@ -8,7 +8,6 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from memolith.domain.items import Span
-from memolith.text.expressions import expression
 from memolith.text.secrets.assignments import assignment_spans
 from memolith.text.secrets.cards import card_spans
 from memolith.text.secrets.connections import connection_spans
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["REDACTED", "secret_spans"]
 
-_MARK = expression(re.escape(REDACTED))
+_MARK = re.compile(re.escape(REDACTED))
 
 
 def secret_spans(text: str) -> tuple[Span, ...]:

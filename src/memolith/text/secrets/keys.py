@@ -6,18 +6,17 @@ import re
 from typing import TYPE_CHECKING
 
 from memolith.domain.items import Span
-from memolith.text.expressions import expression
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_EDGE = expression(
+_EDGE = re.compile(
     r"-----(?P<begin>BEGIN)? ?(?:END )?[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     r"|(?P<putty>PuTTY-User-Key-File-\d): "
     r"|Private-MAC: [0-9a-f]{20,}+"
 )
 # What stands in a block whose end is missing: base64, and headers.
-_BODY = expression(
+_BODY = re.compile(
     r"(?:(?:\s|\\[nr]|[>|*#+\"'])*+"
     r"(?:[A-Za-z][A-Za-z-]{2,20}: [^\n]{0,120}|[A-Za-z0-9+/=]{16,}+|[A-Za-z0-9+/]{0,15}=))*+"
 )

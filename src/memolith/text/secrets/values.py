@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from memolith.text.expressions import expression
 from memolith.text.secrets.words import COMMON_WORDS
 
 REDACTED = "[REDACTED]"
@@ -15,7 +14,7 @@ _SHORTEST_WEAK = 6
 _SHORTEST_RANDOM = 16
 
 # Variables, templates, masks, "your-key-here".
-_PLACEHOLDER = expression(
+_PLACEHOLDER = re.compile(
     r"\$\w+|\$[({].*|%\w+%|%[(s].*|\{.*|<.*|\[.*|@\w+@|[*x•·.…#?_-]+"
     r"|(?:your|my|the|insert|enter|put|some|dein|deine|ihr|ihre)[-_ ].*"
     r"|redacted|hidden|masked|omitted|placeholder|geschwärzt|xxx.*",
@@ -23,7 +22,7 @@ _PLACEHOLDER = expression(
 )
 
 # Calls, subscripts, fields of what is usually called so, environment variables, paths, addresses.
-_EXPRESSION = expression(
+_EXPRESSION = re.compile(
     r"[A-Za-z_$][\w.:>-]*[(\[].*"
     r"|(?:self|this|cls|os|sys|process|env|environ|config|cfg|conf|settings|args|kwargs|opts"
     r"|options"
@@ -32,15 +31,15 @@ _EXPRESSION = expression(
     r"|(?:https?://|~?\.{0,2}/[\w.-]+/|[A-Za-z]:\\).*|arn:.*|/[\w.-]+\.\w+",
     re.DOTALL,
 )
-_NAMES = expression(
+_NAMES = re.compile(
     r"pass(?:word|wd|wort|phrase|code)?|pwd|kennwort|secret|token|key|credential|auth",
     re.IGNORECASE,
 )
-_IDENTIFIER = expression(r"[A-Za-z_]+")
-_SNAKE = expression(r"[a-z]+(?:_[a-z]+)+")
+_IDENTIFIER = re.compile(r"[A-Za-z_]+")
+_SNAKE = re.compile(r"[a-z]+(?:_[a-z]+)+")
 
 # Algorithms, versions, dates, sizes, products: letters with figures, and no secrets.
-_TERM = expression(
+_TERM = re.compile(
     r"(?:hmac-?|pbkdf2-?)*(?:sha|md|rsa|aes|hs|rs|es|ed|utf|base|v|argon|bcrypt|pbkdf|oauth|http"
     r"|x|gpt"
     r"|http/|tls|ssl|ipv|p|k|s|ec|web|i18n|mp|h)-?\d[\w.:-]{0,8}(?:-?(?:hash(?:ed|es)?|encoded"
@@ -49,9 +48,9 @@ _TERM = expression(
     r"|\d{4}-\d\d-\d\d.*|\d+(?:st|nd|rd|th)|[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
     re.IGNORECASE,
 )
-_LETTER = expression(r"[^\W\d_]")
-_DIGIT = expression(r"\d")
-_SYMBOL = expression(r"\w[!@#$%^&*+=~?€§|\\][\w!@#$%^&*+=~?€§|\\]|\w!$")
+_LETTER = re.compile(r"[^\W\d_]")
+_DIGIT = re.compile(r"\d")
+_SYMBOL = re.compile(r"\w[!@#$%^&*+=~?€§|\\][\w!@#$%^&*+=~?€§|\\]|\w!$")
 
 
 def is_placeholder(value: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -17,22 +17,20 @@ from memolith.text.cues import CueKind, cue_sentences
 from memolith.text.cues import languages as cue_languages
 from memolith.text.cues.matching import MASK, compiled, folded, is_question, phrase_regex
 from memolith.text.cues.phrases import Phrases, runs
-from memolith.text.expressions import expression
 from memolith.text.sentences import sentences
 from memolith.text.signs.language import Signs
 from memolith.text.speech import leaning
-from memolith.values import dataclass
 
 # A subject, a predicate and something it says of it.
 _LEAST_WORDS = 3
 # A longer sentence states more than one thing, or is none: as long as a fact may be.
 _LONGEST_CHARS = 500
 # As "[\w'’.+#&/-]*[\w+#]" is, each run of marks looked at once.
-_WORD = expression(r"(?<!['’.&/-])['’.&/-]*+[\w+#]++(?:['’.&/-]++[\w+#]++)*+")
+_WORD = re.compile(r"(?<!['’.&/-])['’.&/-]*+[\w+#]++(?:['’.&/-]++[\w+#]++)*+")
 _MARKS = frozenset(",;:–—()")
-_WORD_OR_MARK = expression(rf"{_WORD.pattern}|[,;:–—()]")
+_WORD_OR_MARK = re.compile(rf"{_WORD.pattern}|[,;:–—()]")
 # Who asks or exclaims states nothing.
-_NO_STATEMENT = expression(r"[?!？！؟][^\w]*$")
+_NO_STATEMENT = re.compile(r"[?!？！؟][^\w]*$")
 _TAIL = 40
 
 

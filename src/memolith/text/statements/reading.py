@@ -6,18 +6,17 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from pkgutil import iter_modules
 
 from memolith.text import statements
 from memolith.text.analysis import terms
-from memolith.text.expressions import expression
 from memolith.text.sentences import sentences
 from memolith.text.statements.language import Attribute, Grammar, Mark
 from memolith.text.statements.numbers import AGE_STEP, names_of, number
 from memolith.text.statements.vocabulary import OCCUPATIONS
-from memolith.values import dataclass
 
 MAX_CHARS = 160
 """A longer sentence says more than one plain thing. A guess."""
@@ -26,14 +25,14 @@ _OPENINGS = 3
 """How many words of introduction are taken off, at most: "Oh, by the way, actually, …"."""
 
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "´": "'", "`": "'", "‑": "-", "–": "-"})
-_NO_STATEMENT = expression(r'[?"“”„«»;:()\[\]{}<>|\n…]|\.\.')
-_CLOCK = expression(r"(?<=\d):(?=\d)")
-_NOT_NOW = expression(
+_NO_STATEMENT = re.compile(r'[?"“”„«»;:()\[\]{}<>|\n…]|\.\.')
+_CLOCK = re.compile(r"(?<=\d):(?=\d)")
+_NOT_NOW = re.compile(
     r"\b(?:for|until|till|right|by|up to|just|since) now\b|(?<!from )\bnow (?:and|that|on)\b",
     re.IGNORECASE,
 )
-_WORD = expression(r"[\w'’-]+")
-_SLOT = expression(r"\{(\w+)\} ")
+_WORD = re.compile(r"[\w'’-]+")
+_SLOT = re.compile(r"\{(\w+)\} ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,13 +336,13 @@ def _third(verb: str) -> str:
     return f"{verb}es" if verb.endswith(("s", "sh", "ch", "x", "o")) else f"{verb}s"
 
 
-_DOUBLED = expression(r"(.*[^aeiou][aeiou]([bdgmnprt]))\2$")
+_DOUBLED = re.compile(r"(.*[^aeiou][aeiou]([bdgmnprt]))\2$")
 
 
 def _compiled(pattern: str, grammar: Grammar) -> re.Pattern[str]:
     for slot, regex in grammar.slots.items():
         pattern = pattern.replace(f"{{{slot}}}", regex)
-    return expression(pattern.replace("{V}", "(?P<v>.+?)").replace("{W}", "(?P<w>.+?)"))
+    return re.compile(pattern.replace("{V}", "(?P<v>.+?)").replace("{W}", "(?P<w>.+?)"))
 
 
 def _grammar(language: str) -> Grammar:

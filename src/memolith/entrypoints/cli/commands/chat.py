@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -15,7 +16,6 @@ from memolith.entrypoints.cli.notices import aside, held_back
 from memolith.entrypoints.cli.output import console, counted, print_json_line, print_text, table
 from memolith.entrypoints.cli.terminal import VisiblePieces, one_line
 from memolith.errors import InvalidConfiguration
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,6 @@ from memolith.entrypoints.cli.calls import Call, command
 from memolith.entrypoints.cli.output import console, print_json
 from memolith.entrypoints.cli.replay import Asked, Replayed, Screen
 from memolith.entrypoints.cli.wiring import passing
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,12 +6,11 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
 from memolith.errors import ServiceFailed, StoreUnavailable
-from memolith.values import dataclass
 
 Job = Callable[[], None]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from memolith.adapters.chat.anthropic import URL
@@ -34,7 +34,6 @@ from memolith.entrypoints.http.proxying.upstreams import (
     without_key,
 )
 from memolith.errors import ServiceFailed
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     import anthropic

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from memolith.entrypoints.http.problems import Problem, Wrong
 from memolith.entrypoints.http.wire.fields import is_deep
-from memolith.values import dataclass
 
 Entry = Mapping[str, Any]
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from memolith.adapters.chat.openai import CUT
 from memolith.adapters.clients.wire import dig
 from memolith.policies.arguments import MAX_MESSAGE_CHARS
-from memolith.values import dataclass
 
 _DATA: Final = b"data:"
 

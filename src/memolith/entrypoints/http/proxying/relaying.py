@@ -11,7 +11,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -35,7 +35,6 @@ from memolith.entrypoints.http.proxying.remembering import (
 from memolith.entrypoints.http.proxying.timely import Timely, TooLate
 from memolith.entrypoints.http.proxying.upstreams import Answer
 from memolith.errors import MemolithError, ServiceFailed
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,6 @@ from memolith.policies.resending import (
 )
 from memolith.prompts.answering import memory_text
 from memolith.text.screening import redact, redact_lines
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from memolith.entrypoints.http.proxying.hearing import Heard

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from memolith.adapters.clients.wire import count, dig
 from memolith.entrypoints.http.problems import Problem
-from memolith.values import dataclass
 
 MAX_TOKENS: Final = 4_096
 """What a reply may take where a client does not say, as Anthropic wants it said: a guess."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import httpx
@@ -20,7 +20,6 @@ from memolith.adapters.clients.wire import (
     unreadable,
 )
 from memolith.text.screening import REDACTED
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
