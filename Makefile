@@ -75,7 +75,7 @@ doors: $(VENV)/.ready ## write src/memolith/doors.py, after a change of OwnerMem
 	@$(BIN)/python tools/doors.py
 
 injection: $(VENV)/.ready ## bring in every hostile text, print what broke a rule
-	@PYTHONPATH=tests $(BIN)/python -m integration.injection $(ARGS)
+	@PYTHONPATH=tests $(BIN)/python -m support.injection_trials $(ARGS)
 
 bench-%: $(VENV)/.ready ## run benchmarks/NAME.py, e.g. make bench-speed ARGS="--memories 1000"
 	@test -f benchmarks/$*.py || { echo "There is no benchmarks/$*.py." >&2; exit 1; }

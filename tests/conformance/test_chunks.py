@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from integration.condensing import condensing, sentence, turns
 from memolith import Memolith, OwnerMemory
 from memolith.adapters.embedders.wordpiece import WordPieceCounter
 from memolith.domain.memories import Origin
@@ -33,7 +32,8 @@ from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.text.chunking.chunks import chunks as cut_into_chunks
 from memolith.text.chunking.model import Chunk
-from samples import Golden, candidates, recalled, shown, words
+from support.profile_cases import Golden, candidates, recalled, shown, words
+from support.summarising import condensing, sentence, turns
 
 CHUNKS = chunks()
 NOW = datetime(2026, 5, 7, tzinfo=UTC)

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from integration.condensing import condensing, say, sentence, summarising, turns
 from memolith import Memolith, OwnerMemory
 from memolith.domain.memories import Origin, State
 from memolith.domain.recall import RecallResult
@@ -25,7 +24,8 @@ from memolith.testing.builders import memory
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.testing.model_server import Asked, refused
-from samples import Golden, candidates, recalled, shown, words
+from support.profile_cases import Golden, candidates, recalled, shown, words
+from support.summarising import condensing, say, sentence, summarising, turns
 
 TIERS = tiers()
 FACT = Candidate("The user lives in Seattle", "personal", 0.5)

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from integration.condensing import condensing, sentence, turns
 from memolith import Memolith, Message, OwnerMemory
 from memolith.domain.memories import Origin
 from memolith.domain.recall import RecallResult
@@ -29,7 +28,8 @@ from memolith.testing.builders import memory
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.testing.model_server import refused
-from samples import Golden, candidates, recalled, shown, words
+from support.profile_cases import Golden, candidates, recalled, shown, words
+from support.summarising import condensing, sentence, turns
 
 TIMELINE = timeline()
 NOW = datetime(2026, 5, 7, tzinfo=UTC)

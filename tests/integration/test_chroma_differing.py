@@ -11,13 +11,13 @@ import apsw
 import numpy as np
 import pytest
 
-from chroma import collection_of, held, keep, nearest, on_server, opened, sent
 from memolith.adapters.chroma.collections import Points
 from memolith.adapters.chroma.embedded import EmbeddedChroma
 from memolith.adapters.chroma.server import ChromaServer
 from memolith.adapters.chroma.store import ChromaStore
 from memolith.errors import InvalidConfiguration, ServiceFailed
 from memolith.testing.builders import DIMENSION
+from support.chroma import collection_of, held, keep, nearest, on_server, opened, sent
 
 
 @pytest.fixture

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from integration.condensing import condensing, sentence, summarising, turns
 from memolith import Memolith, OwnerMemory
 from memolith.config import load
 from memolith.domain.memories import Origin, State
@@ -29,6 +28,7 @@ from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.testing.hostile import HOSTILE
 from memolith.testing.model_server import Asked, ModelServer, refused
+from support.summarising import condensing, sentence, summarising, turns
 
 PROFILES = ("standard", "companion", "facts", "chunks", "tiers", "timeline")
 

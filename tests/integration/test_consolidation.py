@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from integration.condensing import condensing, say, sentence, summarising, turns
 from memolith import Memolith, Memory, Message, OwnerMemory
 from memolith.domain.memories import Origin, State
 from memolith.domain.messages import Role
@@ -22,6 +21,7 @@ from memolith.policies.extractive import MARK
 from memolith.testing.clock import SettableClock
 from memolith.testing.hostile import HOSTILE
 from memolith.testing.model_server import Asked, ModelServer, in_turn, refused
+from support.summarising import condensing, say, sentence, summarising, turns
 
 
 @pytest.fixture(params=["sqlite", "inmemory"])

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from databases import check_nothing_is_held, execute
 from memolith import Memolith, stores
 from memolith.adapters.crypto.plain import PlainCipher
 from memolith.config import Settings, load
@@ -29,8 +28,8 @@ from memolith.testing.model_server import Asked, ModelServer
 from memolith.testing.script import KnowingModel, load_script
 from memolith.testing.trespass import DOORS, furnish
 from memolith.testing.witness import WitnessEmbedder
-
-from .learning import SMALL_CASCADES, client, say_one, work_off
+from support.databases import check_nothing_is_held, execute
+from support.scripted_learning import SMALL_CASCADES, client, say_one, work_off
 
 EMBED = {
     "approve",

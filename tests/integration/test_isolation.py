@@ -61,7 +61,7 @@ from memolith.testing.trespass import (
     outcome,
 )
 from memolith.wiring import Services
-from postgres import dropped, on_server, own, rows_of
+from support.postgres import dropped, on_server, own, rows_of
 
 WORD, OWN_WORD = "zufibolema", "kovadirune"
 KINDS = (

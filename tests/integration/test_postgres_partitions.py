@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from everything import do_everything
 from memolith import Memolith
 from memolith.adapters.crypto.master import KeyFile
 from memolith.adapters.crypto.plain import PlainCipher
@@ -30,7 +29,8 @@ from memolith.errors import MemolithError
 from memolith.testing.builders import DIMENSION
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.testing.trespass import DOORS, furnish, outcome
-from postgres import dropped, emptied, own
+from support.all_operations import do_everything
+from support.postgres import dropped, emptied, own
 
 SCHEMA, PARTS = own("parted"), 4
 

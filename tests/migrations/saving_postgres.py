@@ -101,7 +101,7 @@ def load_saved(text: str, url: str, schema: str) -> None:
 
 
 if __name__ == "__main__":
-    from postgres import dropped, on_server
+    from support.postgres import dropped, on_server
 
     folder, server = Path(sys.argv[1]), on_server()
     with TemporaryDirectory() as place:

@@ -19,7 +19,7 @@ from memolith.errors import StoreReadOnly, StoreTooNew, StoreUnavailable
 from memolith.ports.cipher import Ciphers
 from migrations.saving import furnish
 from migrations.saving_postgres import FORMS, ciphers_of, load_saved, opened, saved
-from postgres import dropped, own
+from support.postgres import dropped, own
 
 FOLDER = Path(__file__).parent
 OLD, NEW = own("saved"), own("saved_new")

@@ -17,7 +17,7 @@ from memolith.profiles.standard import standard
 from memolith.profiles.tiers import tiers
 from memolith.profiles.timeline import timeline
 from memolith.testing.hostile import HOSTILE
-from samples import recalled, words
+from support.profile_cases import recalled, words
 
 PROFILES = {
     one.name: one for one in (standard(), companion(), facts(), chunks(), tiers(), timeline())

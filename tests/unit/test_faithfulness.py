@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpora.grounding import SUPPORTED
 from memolith.policies.faithfulness import Limits, Problem, check, likeness, repeats
-from samples_of_support import SUPPORTED
 
 LIMITS = Limits(max_words=60, max_sentences=3)
 SAID = (

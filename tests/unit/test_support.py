@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpora.grounding import LOST, PASSED, SUPPORTED, UNSUPPORTED
 from memolith.domain.memories import Origin
 from memolith.policies.evidence import sources
 from memolith.policies.support import Support, needed, supported_by
-from samples_of_support import LOST, PASSED, SUPPORTED, UNSUPPORTED
 
 TODAY = date(2024, 5, 1)
 USER, ASSISTANT, TOOL, DOCUMENT = Origin.USER, Origin.ASSISTANT, Origin.TOOL, Origin.DOCUMENT

@@ -7,8 +7,8 @@ from multiprocessing.connection import Connection
 
 import msgspec
 
-from durability.opening import PLAIN, opened
 from memolith.testing.clock import SettableClock
+from support.stores import PLAIN, opened
 
 
 class Orders(msgspec.Struct, frozen=True):

@@ -9,11 +9,11 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from durability.opening import ciphers
-from integration.learning import START, client, opened, say
 from memolith.testing.clock import SettableClock
 from memolith.testing.model_server import ModelServer
 from memolith.testing.script import KnowingModel, load_script
+from support.scripted_learning import START, client, opened, say
+from support.stores import ciphers
 
 
 def _learn_once(folder: Path) -> None:

@@ -13,9 +13,9 @@ from itertools import count
 
 import msgspec
 
-from durability.ledger import Line, encode
-from durability.opening import opened
-from durability.workload import Worker
+from support.durability.workload import Worker
+from support.durability.write_log import Line, encode
+from support.stores import opened
 
 
 class Orders(msgspec.Struct, frozen=True):
@@ -39,7 +39,7 @@ class Orders(msgspec.Struct, frozen=True):
 
     def command(self) -> list[str]:
         """Return what to start Python with."""
-        return ["-m", "durability.writer", msgspec.json.encode(self).decode()]
+        return ["-m", "support.durability.writing_process", msgspec.json.encode(self).decode()]
 
 
 def main(orders: Orders) -> None:

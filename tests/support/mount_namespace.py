@@ -60,7 +60,10 @@ def _obstacle() -> str:
     """Return why there can be no mounts of one's own; empty: there can."""
     if sys.platform != "linux":
         return "not Linux"
-    program = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import apart;"
+    program = (
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r});"
+        " import support.mount_namespace as apart;"
+    )
     tried = subprocess.run(
         [sys.executable, "-c", f"{program} apart._enter(); apart.mount_tmpfs('/mnt', 64)"],
         capture_output=True,

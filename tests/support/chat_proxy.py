@@ -17,8 +17,7 @@ from memolith.entrypoints.http.proxying.asking import Ask
 from memolith.entrypoints.http.proxying.relaying import Proxy, Proxying
 from memolith.entrypoints.http.proxying.upstreams import Answer, Upstream
 from memolith.testing.embedders import HashingEmbedder, WordCounter
-
-from .running import running
+from support.http_server import running
 
 Messages = list[dict[str, Any]]
 

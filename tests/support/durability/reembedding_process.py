@@ -1,7 +1,7 @@
 """A program that makes the vectors of a store anew, a few at a time, or uses it meanwhile.
 
-python -m durability.reembedder STORE KEY PAUSE_S     makes them anew
-python -m durability.reembedder STORE KEY             remembers and recalls until it is refused
+python -m support.durability.reembedding_process STORE KEY PAUSE_S     makes them anew
+python -m support.durability.reembedding_process STORE KEY             remembers and recalls until it is refused
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from time import sleep
 import numpy as np
 from numpy.typing import NDArray
 
-from durability.opening import ciphers, opened
 from memolith import Memolith
 from memolith.errors import WrongEmbeddingModel
 from memolith.ports.embedder import TextRole
 from memolith.services import reembed
 from memolith.testing.embedders import HashingEmbedder
+from support.stores import ciphers, opened
 
 DIMENSION = 48
 FEW = 7

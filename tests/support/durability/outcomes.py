@@ -8,8 +8,8 @@ from contextlib import closing
 import apsw
 import psycopg
 
-from durability.ledger import PAGE
 from memolith import Memolith, Memory, OwnerMemory, Source
+from support.durability.write_log import PAGE
 
 _UNMARKED = """
 SELECT count(*) FROM messages

@@ -9,17 +9,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from databases import rows
 from memolith import Memolith
 from memolith.adapters.sql.resealing import SEALED
 from memolith.ports.embedder import TextRole
 from memolith.testing.embedders import HashingEmbedder
+from support.databases import rows
 
 Opener = Callable[..., Memolith]
 """See the fixture `opened`."""
 
 _WORD = re.compile(rb"(?=((?:[bdfgklmnprstvz][aeiou]){5}))")
-"""As `durability.words.Words` makes them."""
+"""As `support.random_words.Words` makes them."""
 
 
 def bytes_of(folder: Path) -> dict[str, bytes]:

@@ -30,7 +30,7 @@ from memolith.ports.cipher import Cipher, Ciphers
 from memolith.ports.store import Store
 from memolith.stores import IN_MEMORY, open_ciphers, open_store
 from memolith.testing import witness
-from postgres import dropped, is_made, on_server, own, remade
+from support.postgres import dropped, is_made, on_server, own, remade
 
 SQLITE, POSTGRES, CHROMA, SERVED = "sqlite", "postgres", "chroma", "served"
 
@@ -293,7 +293,7 @@ def databases(
     definition: pytest.Item, *, everywhere: bool, chroma: bool, served: bool
 ) -> list[str | pytest.ParameterSet]:
     """Return which databases a test is run on, those of the long tests marked so."""
-    path = definition.path.relative_to(Path(__file__).parent).as_posix()
+    path = definition.path.relative_to(Path(__file__).parents[1]).as_posix()
     named = path.startswith(ON_BOTH) or (everywhere and path.startswith(_BEYOND))
     is_other = definition.get_closest_marker("sqlite") is not None
     if chroma and path.startswith(_IN_CHROMA) and path != _ABOUT_FILES:

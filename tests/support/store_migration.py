@@ -11,7 +11,6 @@ from typing import Any
 
 import apsw
 
-from integration.condensing import condensing, sentence
 from memolith import Memolith, Message
 from memolith.adapters.crypto.plain import PlainCipher
 from memolith.config import Loaded, load
@@ -23,7 +22,8 @@ from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.testing.hostile import HOSTILE
 from migrations.saving import furnish
-from postgres import dropped, own, schemas_like
+from support.postgres import dropped, own, schemas_like
+from support.summarising import condensing, sentence
 
 Rows = dict[tuple[str | None, str], list[tuple[Any, ...]]]
 

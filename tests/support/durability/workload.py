@@ -9,9 +9,9 @@ import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from durability.ledger import Begun, Done, Line
-from durability.words import Words
 from memolith import Memolith, Message
+from support.durability.write_log import Begun, Done, Line
+from support.random_words import Words
 
 SHARED = "everyone"
 _OLDER = 20

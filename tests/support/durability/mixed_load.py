@@ -1,7 +1,7 @@
 """Many processes of many threads use one store at once: how fast, and is anything refused or lost?
 
-PYTHONPATH=src:tests python -m durability.mixed_load memory.db
-PYTHONPATH=src:tests python -m durability.mixed_load postgresql://… --seconds 120
+PYTHONPATH=src:tests python -m support.durability.mixed_load memory.db
+PYTHONPATH=src:tests python -m support.durability.mixed_load postgresql://… --seconds 120
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from durability.forking import started
-from durability.ledger import Stored, everything
-from durability.opening import PLAIN, opened
-from durability.words import Words
 from memolith import Memolith
 from memolith.errors import MemolithError
+from support.durability.write_log import Stored, everything
+from support.processes import started
+from support.random_words import Words
+from support.stores import PLAIN, opened
 
 READS = ("recall", "context")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from durability.opening import opened
 from memolith import Memolith
+from support.stores import opened
 
 OTHER = "somebody else"
 

@@ -11,7 +11,7 @@ from itertools import count
 
 import httpx
 
-from durability.words import Words
+from support.random_words import Words
 
 WAYS = ("remember", "learn", "chat")
 _AGAIN_S = 0.02

@@ -1,6 +1,6 @@
 """What becomes of hostile texts: each brought in by its way, learned from by a gullible model.
 
-`python -m integration.injection` prints the table (`make injection`).
+`python -m support.injection_trials` prints the table (`make injection`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from io import BytesIO
 
-from integration.learning import START
 from memolith import Memolith, Memory, Message, OwnerMemory
 from memolith.adapters.chat.openai import OpenAIChat
 from memolith.config import load
@@ -38,6 +37,7 @@ from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.testing.injections import Channel, GullibleModel, Injection, load_injections
 from memolith.testing.model_server import Asked, ModelServer
 from memolith.text.injection import is_suspicious
+from support.scripted_learning import START
 
 WITH_MODEL = ("facts", "tiers", "standard")
 WITHOUT_MODEL = ("companion", "chunks")

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from integration.learning import client
 from memolith import Memolith, OwnerMemory
 from memolith.config import load
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.testing.model_server import Asked, ModelServer, Rule
+from support.scripted_learning import client
 
 _TURN = re.compile(r"^> \[\d+\] (?:[^:\n]*: )?(.*)$", re.MULTILINE)
 _SENTENCE = re.compile(r"[^.]+\.")

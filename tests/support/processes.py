@@ -1,4 +1,4 @@
-"""Running a function of ours in a process that starts quickly, and killing it.
+"""Run programs and functions in processes of their own, and kill them.
 
 What takes long to load is loaded once, by a process from which each of these is forked; where there
 is no such thing, each loads it anew.
@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 
-from durability.killing import environment
+import pytest
 
+_TESTS = Path(__file__).parents[1]
 _IS_QUICK = "forkserver" in multiprocessing.get_all_start_methods()
 _CONTEXT = (
     multiprocessing.get_context("forkserver") if _IS_QUICK else multiprocessing.get_context("spawn")
@@ -99,7 +103,9 @@ def _get_ready() -> None:
         return
     from multiprocessing import forkserver
 
-    _CONTEXT.set_forkserver_preload(["durability.learner", "durability.warm"])
+    _CONTEXT.set_forkserver_preload(
+        ["support.durability.learning_process", "support.durability.preload"]
+    )
     before = os.environ.get("PYTHONPATH")
     os.environ |= environment()
     forkserver.ensure_running()
@@ -107,3 +113,34 @@ def _get_ready() -> None:
         del os.environ["PYTHONPATH"]
     else:
         os.environ["PYTHONPATH"] = before
+
+
+def environment() -> dict[str, str]:
+    """Return an environment in which a program finds what the tests share."""
+    folders = [str(_TESTS), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
+
+
+def killed(arguments: Sequence[str], after_s: float, *, after_lines: int = 1) -> list[bytes]:
+    """Run a Python program and kill it with SIGKILL.
+
+    Args:
+        arguments: What stands after the interpreter.
+        after_s: So long after it has printed its first lines; that it ends by itself before
+            then fails the test.
+        after_lines: How many lines those are.
+
+    Returns:
+        What it printed; a line that was cut short is left out.
+    """
+    command = [sys.executable, *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment()) as process:
+        assert process.stdout is not None
+        try:
+            lines = [process.stdout.readline() for _ in range(after_lines)]
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(after_s)
+        finally:
+            process.kill()
+        lines += process.stdout.readlines()
+    return [line for line in lines if line.endswith(b"\n")]

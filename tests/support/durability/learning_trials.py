@@ -12,10 +12,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from durability.checking import Tally
-from durability.deeds import deeds, unlearned
-from durability.opening import PLAIN, ciphers
-from integration.learning import (
+from memolith import Memolith
+from memolith.services.turns import LEASE_S
+from memolith.testing.clock import SettableClock
+from memolith.testing.model_server import Asked, ModelServer, late
+from memolith.testing.script import KnowingModel, Scripted, load_script
+from support.durability.outcomes import deeds, unlearned
+from support.durability.store_checks import Tally
+from support.scripted_learning import (
     OWNER,
     START,
     End,
@@ -26,11 +30,7 @@ from integration.learning import (
     say,
     work_off,
 )
-from memolith import Memolith
-from memolith.services.turns import LEASE_S
-from memolith.testing.clock import SettableClock
-from memolith.testing.model_server import Asked, ModelServer, late
-from memolith.testing.script import KnowingModel, Scripted, load_script
+from support.stores import PLAIN, ciphers
 
 Found = tuple[End, list[str]]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
-from durability.ledger import Ledger, everything
 from memolith import Memolith
 from memolith.domain.recall import Mode
+from support.durability.write_log import Ledger, everything
 
 COLUMNS = (
     "trials",

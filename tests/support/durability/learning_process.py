@@ -9,11 +9,11 @@ from multiprocessing.connection import Connection
 
 import msgspec
 
-from durability.opening import ciphers
-from integration.learning import OWNER, client, end_session_after, opened, say_one
 from memolith import Memolith
 from memolith.testing.clock import SettableClock
 from memolith.testing.script import Scripted, load_script
+from support.scripted_learning import OWNER, client, end_session_after, opened, say_one
+from support.stores import ciphers
 
 _PAUSE_S = 0.02
 """Between exchanges: people talk slowly enough for some of it to be learned meanwhile."""
