@@ -79,7 +79,7 @@ injection: $(VENV)/.ready ## bring in every hostile text, print what broke a rul
 
 bench-%: $(VENV)/.ready ## run benchmarks/NAME.py, e.g. make bench-speed ARGS="--memories 1000"
 	@test -f benchmarks/$*.py || { echo "There is no benchmarks/$*.py." >&2; exit 1; }
-	@$(BIN)/python benchmarks/$*.py $(ARGS)
+	@PYTHONPATH=tests $(BIN)/python benchmarks/$*.py $(ARGS)
 
 wheel: $(VENV)/.tools ## build the wheel and unpack it under build/wheel
 	$(call say,building the wheel)

@@ -15,10 +15,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from corpora.exchanges import KnowingModel, load_script
 from memolith import Memolith, Message
 from memolith.testing.clock import SettableClock
 from memolith.testing.model_server import Asked, ModelServer
-from memolith.testing.script import KnowingModel, load_script
 from support.durability.second_writer import OTHER, Address, write
 from support.processes import Running, started
 from support.scripted_learning import OWNER, START, client, opened

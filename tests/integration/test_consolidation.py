@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from corpora.hostile import HOSTILE
 from memolith import Memolith, Memory, Message, OwnerMemory
 from memolith.domain.memories import Origin, State
 from memolith.domain.messages import Role
@@ -19,7 +20,6 @@ from memolith.errors import NotFound, ServiceFailed
 from memolith.policies.documents import MAX_WORDS
 from memolith.policies.extractive import MARK
 from memolith.testing.clock import SettableClock
-from memolith.testing.hostile import HOSTILE
 from memolith.testing.model_server import Asked, ModelServer, in_turn, refused
 from support.summarising import condensing, say, sentence, summarising, turns
 

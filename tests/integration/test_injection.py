@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from memolith.testing.injections import Channel, Injection, load_injections
+from corpora.injections import Channel, Injection, load_injections
 from support.injection_trials import RULES, WITH_MODEL, WITHOUT_MODEL, aftermaths, breaches, table
 
 CASES = load_injections()

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from corpora.exchanges import KnowingModel, load_script
 from memolith import Memolith
 from memolith.domain.memories import Origin, State
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.testing.model_server import Asked, Rule, Unreliable, fenced
-from memolith.testing.script import KnowingModel, load_script
 from support.scripted_learning import (
     OWNER,
     PROFILES,

@@ -28,9 +28,9 @@ from memolith.config import load
 from memolith.errors import MemolithError
 from memolith.testing.builders import DIMENSION
 from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.testing.trespass import DOORS, furnish, outcome
 from support.all_operations import do_everything
 from support.postgres import dropped, emptied, own
+from support.tenant_isolation import DOORS, furnish, outcome
 
 SCHEMA, PARTS = own("parted"), 4
 

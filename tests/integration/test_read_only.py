@@ -27,7 +27,6 @@ from memolith.entrypoints.cli.main import cli
 from memolith.errors import StoreReadOnly, StoreUnavailable
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.testing.trespass import DOORS, READING, furnish, outcome
 from support.mount_namespace import (
     heed_modes,
     make_read_only,
@@ -37,6 +36,7 @@ from support.mount_namespace import (
     run_apart,
 )
 from support.plaintext_search import bytes_of
+from support.tenant_isolation import DOORS, READING, furnish, outcome
 
 pytestmark = pytest.mark.sqlite
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from corpora.secret_samples import HARMLESS, SECRETS, Sample
 from memolith import Memolith, Message, OwnerMemory
 from memolith.domain.messages import Role
 from memolith.errors import InvalidInput
 from memolith.exchange.records import Chronicle, Record
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import WordCounter
-from memolith.testing.secret_samples import HARMLESS, SECRETS, Sample
 from support.databases import bytes_under
 from support.plaintext_search import RecordingEmbedder
 

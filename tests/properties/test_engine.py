@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from corpora.meaning_edits import swaps
+from corpora.pairs import Pair, load_pairs
 from memolith import Memolith, Message
 from memolith.errors import InvalidInput
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.testing.pairs import Pair, load_pairs
-from memolith.testing.swaps import swaps
 
 EMBEDDER = HashingEmbedder(64)
 TEXTS = st.lists(st.text(min_size=1, max_size=60), min_size=1, max_size=6)

@@ -29,7 +29,7 @@ from memolith.config import Settings
 from memolith.ports.cipher import Cipher, Ciphers
 from memolith.ports.store import Store
 from memolith.stores import IN_MEMORY, open_ciphers, open_store
-from memolith.testing import witness
+from support.lock_probe import check_nothing_is_held as check_file_is_free
 from support.postgres import dropped, is_made, on_server, own, remade
 
 SQLITE, POSTGRES, CHROMA, SERVED = "sqlite", "postgres", "chroma", "served"
@@ -237,7 +237,7 @@ def check_nothing_is_held(path: Path) -> None:
     """
     schema = PLACES.of.get(str(path.resolve()))
     if schema is None:
-        witness.check_nothing_is_held(path)
+        check_file_is_free(path)
         return
     with _within(schema) as raw:
         started = monotonic()

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from io import BytesIO
 
+from corpora.injections import Channel, GullibleModel, Injection, load_injections
 from memolith import Memolith, Memory, Message, OwnerMemory
 from memolith.adapters.chat.openai import OpenAIChat
 from memolith.config import load
@@ -34,7 +35,6 @@ from memolith.profiles.standard import standard
 from memolith.profiles.tiers import tiers
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.testing.injections import Channel, GullibleModel, Injection, load_injections
 from memolith.testing.model_server import Asked, ModelServer
 from memolith.text.injection import is_suspicious
 from support.scripted_learning import START

@@ -39,7 +39,7 @@ def run_apart(body: Callable[..., None], *args: Any) -> None:
         pytest.skip(f"no mounts of one's own: {problem}")
     context = get_context("forkserver")  # one that has imported all, and from which others begin
     context.set_forkserver_preload(
-        ["memolith.testing.trespass", "memolith.entrypoints.cli.main", "pytest"]
+        ["support.tenant_isolation", "memolith.entrypoints.cli.main", "pytest"]
     )
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_run, args=(sender, body, args))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from corpora.exchanges import Scripted, load_script
 from memolith import Memolith
 from memolith.adapters.chat.openai import OpenAIChat
 from memolith.adapters.chat.steady import Care, SteadyChat
@@ -17,7 +18,6 @@ from memolith.ports.cipher import Ciphers
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.testing.model_server import ModelServer, Rule
-from memolith.testing.script import Scripted, load_script
 
 OWNER = "johanna"
 

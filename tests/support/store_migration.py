@@ -11,6 +11,7 @@ from typing import Any
 
 import apsw
 
+from corpora.hostile import HOSTILE
 from memolith import Memolith, Message
 from memolith.adapters.crypto.plain import PlainCipher
 from memolith.config import Loaded, load
@@ -20,7 +21,6 @@ from memolith.services.migrate import Migrated
 from memolith.stores import open_store
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.testing.hostile import HOSTILE
 from migrations.saving import furnish
 from support.postgres import dropped, own, schemas_like
 from support.summarising import condensing, sentence

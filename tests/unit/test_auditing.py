@@ -1,10 +1,10 @@
 import pytest
 
+from corpora.audited import Labelled, load_audited
 from memolith.domain.messages import Message, Role
 from memolith.policies.auditing import Judgement, judged
 from memolith.policies.fragments import fragment
 from memolith.policies.learning import SentencesLearned
-from memolith.testing.audited import Labelled, load_audited
 from memolith.text.hollow import filler
 
 LABELLED = load_audited()

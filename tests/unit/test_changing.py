@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpora.changes import Change, Label, load_changes
+from corpora.meaning_edits import KINDS as SWAP_KINDS
+from corpora.meaning_edits import Swap, swaps
+from corpora.pairs import load_pairs
 from memolith.policies.changing.likeness import Likeness
 from memolith.policies.changing.relation import Relation, plainly_told, relation
 from memolith.policies.changing.values import KINDS, compare
-from memolith.testing.changes import Change, Label, load_changes
-from memolith.testing.pairs import load_pairs
-from memolith.testing.swaps import KINDS as SWAP_KINDS
-from memolith.testing.swaps import Swap, swaps
 from memolith.text.analysis import terms
 from memolith.text.normal import content_key
 from memolith.text.statements import read, search_terms

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpora.hostile import HOSTILE
 from memolith.policies.echoes import is_echo, without_context
 from memolith.policies.evidence import sources
 from memolith.policies.rendering.model import Material, Rendering
@@ -16,7 +17,6 @@ from memolith.profiles.facts import facts
 from memolith.profiles.standard import standard
 from memolith.profiles.tiers import tiers
 from memolith.profiles.timeline import timeline
-from memolith.testing.hostile import HOSTILE
 from support.profile_cases import recalled, words
 
 PROFILES = {

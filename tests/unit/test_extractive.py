@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpora.hostile import HOSTILE
 from memolith.policies.extractive import MARK, Candidate, candidates, extract
 from memolith.policies.faithfulness import Limits, Problem, check
-from memolith.testing.hostile import HOSTILE
 
 SAID = (
     (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from corpora.hostile import PLANTED
 from memolith.domain.memories import Origin
 from memolith.policies.dialects import STANDARD
 from memolith.policies.echoes import without_context
@@ -11,7 +12,6 @@ from memolith.policies.evidence import sources
 from memolith.policies.support import needed
 from memolith.prompts.extraction import extraction
 from memolith.prompts.transcripts import Spoken
-from memolith.testing.hostile import PLANTED
 
 NONCE = "9f2c41d07ab3e586"
 ASKED = (

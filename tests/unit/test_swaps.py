@@ -2,8 +2,8 @@
 
 import pytest
 
-from memolith.testing.pairs import load_pairs
-from memolith.testing.swaps import KINDS, MARK_KINDS, Swap, language_of, swaps
+from corpora.meaning_edits import KINDS, MARK_KINDS, Swap, language_of, swaps
+from corpora.pairs import load_pairs
 
 EXAMPLES = [
     ("roles", "Anna owes Bob 20 euros.", "Bob owes Anna 20 euros."),

@@ -20,8 +20,8 @@ from memolith import Memolith
 from memolith.entrypoints.http.app import Serving, create_app
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.testing.trespass import PATTERNS, Things, furnish
 from support.openapi import document
+from support.tenant_isolation import PATTERNS, Things, furnish
 
 WORD = "zufibolema"
 

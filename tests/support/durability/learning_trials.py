@@ -12,11 +12,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from corpora.exchanges import KnowingModel, Scripted, load_script
 from memolith import Memolith
 from memolith.services.turns import LEASE_S
 from memolith.testing.clock import SettableClock
 from memolith.testing.model_server import Asked, ModelServer, late
-from memolith.testing.script import KnowingModel, Scripted, load_script
 from support.durability.outcomes import deeds, unlearned
 from support.durability.store_checks import Tally
 from support.scripted_learning import (

@@ -9,9 +9,9 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+from corpora.exchanges import KnowingModel, load_script
 from memolith.testing.clock import SettableClock
 from memolith.testing.model_server import ModelServer
-from memolith.testing.script import KnowingModel, load_script
 from support.scripted_learning import START, client, opened, say
 from support.stores import ciphers
 

@@ -1,7 +1,7 @@
-"""A program that makes the vectors of a store anew, a few at a time, or uses it meanwhile.
+"""A program that embeds a store anew, a few texts at a time, or uses the store meanwhile.
 
-python -m support.durability.reembedding_process STORE KEY PAUSE_S     makes them anew
-python -m support.durability.reembedding_process STORE KEY             remembers and recalls until it is refused
+python -m support.durability.reembedding_process STORE KEY PAUSE_S     embeds it anew
+python -m support.durability.reembedding_process STORE KEY             remembers and recalls
 """
 
 from __future__ import annotations

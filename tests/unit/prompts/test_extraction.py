@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpora.hostile import HOSTILE
 from memolith.domain.messages import Message, Role
 from memolith.policies.dialects import FACTS, STANDARD, TIERS, Dialect
 from memolith.profiles.facts import KINDS
@@ -16,7 +17,6 @@ from memolith.profiles.tiers import STANDARD_KINDS
 from memolith.prompts.extraction import MAX_FACTS, Fact, extraction, read_facts
 from memolith.prompts.replies import BadReply
 from memolith.prompts.transcripts import Spoken, spoken
-from memolith.testing.hostile import HOSTILE
 
 NONCE = "9f2c41d07ab3e586"
 DIALECTS = (FACTS, TIERS, STANDARD)

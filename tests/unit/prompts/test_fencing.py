@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpora.hostile import HOSTILE, TALK
 from memolith.errors import InvalidInput
 from memolith.prompts.fencing import LEFT_OUT, fenced
-from memolith.testing.hostile import HOSTILE, TALK
 
 NONCE = "9f2c41d07ab3e586"
 WIDE = str.maketrans("0123456789abcdef", "０１２３４５６７８９ａｂｃｄｅｆ")

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpora.hostile import HOSTILE
 from memolith.policies.merging import Operation, Verdict
 from memolith.ports.chat import Prompt, Turn
 from memolith.prompts.answering import MEMORY_HEADING, answering
@@ -14,7 +15,6 @@ from memolith.prompts.base_memory import base_memory, read_base_memory
 from memolith.prompts.replies import BadReply
 from memolith.prompts.summary import CASCADE, HISTORY, SESSION, Style, read_summary, summary
 from memolith.prompts.transcripts import Spoken
-from memolith.testing.hostile import HOSTILE
 
 NONCE = "9f2c41d07ab3e586"
 AT = datetime(2024, 5, 1, 9, tzinfo=UTC)

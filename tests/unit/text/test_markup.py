@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memolith.testing.hostile import HOSTILE, TALK
+from corpora.hostile import HOSTILE, TALK
 from memolith.text.injection import is_suspicious
 from memolith.text.markup import decoded, unmarked
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from memolith.testing.pairs import Pair, load_pairs
-from memolith.testing.swaps import swaps
+from corpora.meaning_edits import swaps
+from corpora.pairs import Pair, load_pairs
 from memolith.text.normal import content_key, normal_words
 
 PAIRS = load_pairs()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from corpora.hostile import HOSTILE, TALK
+from corpora.secret_samples import HARMLESS, SECRETS, Sample
 from memolith.domain.items import Span
-from memolith.testing.hostile import HOSTILE, TALK
-from memolith.testing.secret_samples import HARMLESS, SECRETS, Sample
 from memolith.text import screening
 from memolith.text.folding import fold
 from memolith.text.injection import is_suspicious

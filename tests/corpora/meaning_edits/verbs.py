@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from memolith.testing.swaps.edits import like, put
-from memolith.testing.swaps.words import ENGLISH_VERBS, GERMAN_PAST, listed
+from corpora.meaning_edits.edits import like, put
+from corpora.meaning_edits.words import ENGLISH_VERBS, GERMAN_PAST, listed
 
 _BASE: Final = {forms[0]: forms for forms in ENGLISH_VERBS.values()}
 _THIRD: Final = {forms[1]: forms for forms in ENGLISH_VERBS.values()}

@@ -8,8 +8,8 @@ from functools import cache
 from itertools import pairwise
 from typing import Final
 
-from memolith.testing.swaps.edits import any_of, at_start, like, put
-from memolith.testing.swaps.words import (
+from corpora.meaning_edits.edits import any_of, at_start, like, put
+from corpora.meaning_edits.words import (
     ENGLISH_CUES,
     ENGLISH_VERBS,
     GERMAN_CUES,

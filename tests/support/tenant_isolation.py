@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain, islice, product
 from typing import TYPE_CHECKING, Any, Final
@@ -17,7 +17,6 @@ from memolith.domain.memories import Page
 from memolith.domain.messages import Message, Role
 from memolith.domain.recall import RecallResult
 from memolith.errors import MemolithError
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from memolith.engine import Memolith

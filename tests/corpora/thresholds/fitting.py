@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from memolith.policies.thresholds import RATES, Thresholds
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from memolith.evals.thresholds.cases import Case
+    from corpora.thresholds.cases import Case
     from memolith.ports.embedder import Embedder, TextRole
 
     Floats = NDArray[np.float64]

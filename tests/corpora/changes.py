@@ -7,14 +7,13 @@ leaves two memories, of which the newer is shown as the newer.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
-from importlib import resources
 from pathlib import Path
 
 import msgspec
 
 from memolith.errors import InvalidInput
-from memolith.values import dataclass
 
 
 class Label(StrEnum):
@@ -53,7 +52,7 @@ def load_changes(file: Path | None = None) -> tuple[Change, ...]:
     Raises:
         InvalidInput: A line is no pair, or there is none.
     """
-    source = resources.files("memolith.testing").joinpath("changes.jsonl") if file is None else file
+    source = Path(__file__).with_name("changes.jsonl") if file is None else file
     lines = enumerate(source.read_bytes().splitlines(), 1)
     pairs = tuple(_change(line, f"{source}, line {at}") for at, line in lines if line.strip())
     if not pairs:

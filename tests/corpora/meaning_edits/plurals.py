@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from memolith.testing.swaps.edits import like, put, word_rule
-from memolith.testing.swaps.words import ENGLISH_VERBS, Exchanges, exchanges, listed
+from corpora.meaning_edits.edits import like, put, word_rule
+from corpora.meaning_edits.words import ENGLISH_VERBS, Exchanges, exchanges, listed
 
 PLURALS: Final[Exchanges] = exchanges(
     """child/children, man/men, woman/women, person/people, wife/wives, foot/feet, tooth/teeth,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
+from pathlib import Path
 
 import msgspec
-
-from memolith.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,5 +35,5 @@ class Case:
 @lru_cache(maxsize=1)
 def cases() -> tuple[Case, ...]:
     """Return all cases, in the order of the file. They were written for this project."""
-    text = (files(__package__) / "cases.jsonl").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("cases.jsonl").read_text(encoding="utf-8")
     return tuple(msgspec.json.decode(line, type=Case) for line in text.splitlines())

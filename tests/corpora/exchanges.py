@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from importlib import resources
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
-
-from memolith.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -60,7 +59,7 @@ def load_script() -> tuple[Scripted, ...]:
 
     Two of them restate what was said before, and two change it; half of them are small talk.
     """
-    data = resources.files("memolith.testing").joinpath("exchanges.jsonl").read_bytes()
+    data = Path(__file__).with_name("exchanges.jsonl").read_bytes()
     return tuple(msgspec.json.decode(line, type=Scripted) for line in data.splitlines())
 
 

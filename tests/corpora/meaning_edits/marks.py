@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from memolith.testing.swaps.edits import put
+from corpora.meaning_edits.edits import put
 
 _ACRONYMS: Final = re.compile(r"(?<![\w'’.-])(?:US|IT|WHO|us)(?![\w'’-]|\.\w)")
 _BITS: Final = re.compile(r"(?<=\d)( ?)(MB|Mb|GB|Gb|MW|mW)\b")

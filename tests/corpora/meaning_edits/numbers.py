@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Final
 
-from memolith.testing.swaps.edits import put
-from memolith.testing.swaps.words import listed
+from corpora.meaning_edits.edits import put
+from corpora.meaning_edits.words import listed
 
 _ISO: Final = re.compile(r"(?<![\d-])(\d{4})-(\d\d)-(\d\d)(?![\d-])")
 _DOTTED: Final = re.compile(r"(?<![\d.])(\d{1,2})\.(\d{1,2})\.(\d{4}|\d\d)?(?![\d.])")

@@ -7,7 +7,7 @@ against rules in `tests/integration/test_injection.py`.
 from __future__ import annotations
 
 from enum import StrEnum
-from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -90,7 +90,7 @@ class Injection(msgspec.Struct, frozen=True, kw_only=True):
 
 def load_injections() -> tuple[Injection, ...]:
     """Read the hostile texts from the package, in order."""
-    data = resources.files("memolith.testing").joinpath("injections.jsonl").read_bytes()
+    data = Path(__file__).with_name("injections.jsonl").read_bytes()
     return tuple(msgspec.json.decode(line, type=Injection) for line in data.splitlines())
 
 

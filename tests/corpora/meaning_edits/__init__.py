@@ -23,13 +23,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Final
 
-from memolith.testing.swaps import marks, numbers, phrases, plurals, verbs
-from memolith.testing.swaps.edits import Rule, word_rule
-from memolith.testing.swaps.idioms import FIXED
-from memolith.testing.swaps.words import WORDS, Language, language_of, listed
-from memolith.values import dataclass
+from corpora.meaning_edits import marks, numbers, phrases, plurals, verbs
+from corpora.meaning_edits.edits import Rule, word_rule
+from corpora.meaning_edits.idioms import FIXED
+from corpora.meaning_edits.words import WORDS, Language, language_of, listed
 
 __all__ = ["KINDS", "MARK_KINDS", "Swap", "language_of", "swaps"]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Final
 
-from memolith.testing.swaps.words import Exchanges
+from corpora.meaning_edits.words import Exchanges
 
 Rule = Callable[[str], Iterator[str]]
 """Yields the changed sentences of one kind; they may hold the sentence itself."""

@@ -8,12 +8,11 @@ reading; the rules were mended by them afterwards.
 
 from __future__ import annotations
 
-from importlib import resources
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import msgspec
-
-from memolith.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,5 +32,5 @@ class Labelled:
 
 def load_audited() -> tuple[Labelled, ...]:
     """Read them from the package."""
-    data = resources.files("memolith.testing").joinpath("audited.jsonl").read_bytes()
+    data = Path(__file__).with_name("audited.jsonl").read_bytes()
     return tuple(msgspec.json.decode(line, type=Labelled) for line in data.splitlines())

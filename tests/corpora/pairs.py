@@ -9,11 +9,10 @@ facts also where only a mark, an article or the case of an acronym makes the dif
 
 from __future__ import annotations
 
-from importlib import resources
+from dataclasses import dataclass
+from pathlib import Path
 
 import msgspec
-
-from memolith.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,5 +34,5 @@ class Pair:
 
 def load_pairs() -> tuple[Pair, ...]:
     """Read the pairs from the package: the different facts first, then the restatements."""
-    data = resources.files("memolith.testing").joinpath("pairs.jsonl").read_bytes()
+    data = Path(__file__).with_name("pairs.jsonl").read_bytes()
     return tuple(msgspec.json.decode(line, type=Pair) for line in data.splitlines())

@@ -7,8 +7,7 @@ nothing, and a secret stands between "⟦" and "⟧".
 from __future__ import annotations
 
 import re
-
-from memolith.values import dataclass
+from dataclasses import dataclass
 
 _SECRET = re.compile("⟦(.+?)⟧", re.DOTALL)
 

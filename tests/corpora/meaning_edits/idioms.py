@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from memolith.testing.swaps.words import Language
+from corpora.meaning_edits.words import Language
 
 # What follows the object "her"; what follows the possessive "her" is a thing.
 _NO_THING = (
