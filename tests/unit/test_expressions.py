@@ -11,9 +11,10 @@ import pytest
 
 import memolith
 from memolith.text.expressions import expression
+from support.rows import check_each
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("method", "arguments"),
     [
         ("search", ("a1 b2",)),

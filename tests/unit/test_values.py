@@ -15,6 +15,7 @@ import pytest
 
 import memolith
 from memolith.values import dataclass
+from support.rows import check_each
 
 SOURCES = Path(memolith.__file__).parent
 
@@ -88,7 +89,7 @@ GIVEN: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("given", GIVEN)
+@check_each("given", GIVEN)
 def test_a_value_is_what_the_standard_library_makes(given: dict[str, Any]) -> None:
     ours, theirs = Quick(**given), Standard(**given)
     assert repr(ours).replace("Quick", "Standard") == repr(theirs)
