@@ -75,11 +75,11 @@ doors: $(VENV)/.ready ## write src/memolith/doors.py, after a change of OwnerMem
 	@$(BIN)/python tools/doors.py
 
 injection: $(VENV)/.ready ## bring in every hostile text, print what broke a rule
-	@PYTHONPATH=tests $(BIN)/python -m integration.injection $(ARGS)
+	@PYTHONPATH=tests $(BIN)/python -m support.injection_trials $(ARGS)
 
 bench-%: $(VENV)/.ready ## run benchmarks/NAME.py, e.g. make bench-speed ARGS="--memories 1000"
 	@test -f benchmarks/$*.py || { echo "There is no benchmarks/$*.py." >&2; exit 1; }
-	@$(BIN)/python benchmarks/$*.py $(ARGS)
+	@PYTHONPATH=tests $(BIN)/python benchmarks/$*.py $(ARGS)
 
 wheel: $(VENV)/.tools ## build the wheel and unpack it under build/wheel
 	$(call say,building the wheel)

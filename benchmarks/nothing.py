@@ -2,7 +2,7 @@
 
 Every question is asked of memories that have its answer, and of memories that have not: all of a
 conversation or one session of it, its own or another one, of the same data set or of an unlike one.
-The labelled facts of `memolith.evals.thresholds` make short memories of single sentences besides.
+The labelled facts of `tests/corpora/thresholds` make short memories of single sentences besides.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from ranked import DataSet
 from rich.table import Table
 
+from corpora.thresholds.cases import cases
 from memolith.domain.messages import Message, Role
 from memolith.evals.conversations import Conversation, Dialogue, Question
 from memolith.evals.metrics import bootstrap
 from memolith.evals.relevance import Asked, auc, fitted
-from memolith.evals.thresholds.cases import cases
 from memolith.policies.ranking.relevance import RELEVANT_FROM, Extent, Relevance, signs_of
 from memolith.policies.ranking.standard import StandardRanking
 from memolith.ports.embedder import Embedder

@@ -1,7 +1,7 @@
 """Fit the thresholds of an embedder, and show what they cost.
 
-    python benchmarks/thresholds.py                   # the local model
-    python benchmarks/thresholds.py --model FOLDER    # another local model
+    make bench-thresholds                           # the local model
+    make bench-thresholds ARGS="--model FOLDER"     # another local model
 
 The table's numbers for known embedders stand in `memolith/policies/thresholds.py`; those of another
 one can be set in `memolith.toml`.
@@ -13,9 +13,9 @@ import argparse
 from dataclasses import asdict
 from pathlib import Path
 
+from corpora.thresholds.cases import cases
+from corpora.thresholds.fitting import Measured, fitted, measured
 from memolith.adapters.embedders.local import LocalEmbedder
-from memolith.evals.thresholds.cases import cases
-from memolith.evals.thresholds.fitting import Measured, fitted, measured
 from memolith.policies.thresholds import RATES, SOURCES, Thresholds
 
 HEAD = ("threshold", "may be wrong", "fitted", "right", "wrong", "the source's", "right", "wrong")

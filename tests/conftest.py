@@ -104,7 +104,7 @@ def pytest_report_header() -> str:
 @pytest.fixture(scope="session")
 def postgres_url() -> str:
     """Return the URL of a server of PostgreSQL, as a superuser of it."""
-    from postgres import on_server
+    from support.postgres import on_server
 
     return on_server()
 
@@ -124,7 +124,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Have some tests run on more than one database."""
-    from databases import SQLITE, databases
+    from support.databases import SQLITE, databases
 
     options = {name: metafunc.config.getoption(name) for name in ("everywhere", "chroma", "served")}
     found = databases(metafunc.definition, **options)
@@ -134,7 +134,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what would be run twice on the same database."""
-    from databases import is_wanted
+    from support.databases import is_wanted
 
     left = [item for item in items if not is_wanted(item)]
     if left:
@@ -161,10 +161,10 @@ def database(request: pytest.FixtureRequest) -> Iterator[str]:
     if name == "sqlite":
         yield name
         return
-    from databases import CHROMA, PLACES, SERVED, in_chroma
+    from support.databases import CHROMA, PLACES, SERVED, in_chroma
 
     if name == SERVED:
-        from over_http import over_http
+        from support.remote_store import over_http
 
         standing = over_http()
     else:
@@ -179,7 +179,7 @@ def _places_given_back(database: str) -> Iterator[None]:
     if database != "postgres":
         yield
         return
-    from databases import PLACES
+    from support.databases import PLACES
 
     with PLACES.lent():
         yield

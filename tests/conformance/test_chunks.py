@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from integration.condensing import condensing, sentence, turns
 from memolith import Memolith, OwnerMemory
 from memolith.adapters.embedders.wordpiece import WordPieceCounter
 from memolith.domain.memories import Origin
@@ -33,7 +32,9 @@ from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.text.chunking.chunks import chunks as cut_into_chunks
 from memolith.text.chunking.model import Chunk
-from samples import Golden, candidates, recalled, shown, words
+from support.profile_cases import Golden, candidates, recalled, shown, words
+from support.rows import check_each
+from support.summarising import condensing, sentence, turns
 
 CHUNKS = chunks()
 NOW = datetime(2026, 5, 7, tzinfo=UTC)
@@ -61,7 +62,7 @@ def budgeted(
     return [order[place] for place in places], [costs[place] for place in places]
 
 
-@pytest.mark.parametrize(("found", "top_k", "budget", "expected"), BUDGETS)
+@check_each(("found", "top_k", "budget", "expected"), BUDGETS)
 def test_procedural_first_then_by_score_and_what_is_too_large_is_skipped(
     found: list[tuple[str, float, int]], top_k: int, budget: int, expected: list[int]
 ) -> None:
@@ -96,7 +97,7 @@ def test_importance_counts_what_is_asked_for_as_new() -> None:
     assert CHUNKS.judging.judged("I prefer tea", Origin.USER)[1] == pytest.approx(0.6 + 0.4 * 0.4)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "novelty", "kept"),
     [("hm, well", 0.49, False), ("hm, well", 0.5, True), ("I prefer tea", 0.25, True)],
 )
@@ -241,7 +242,7 @@ RENDERINGS = [
 ]
 
 
-@pytest.mark.parametrize("case", RENDERINGS)
+@check_each("case", RENDERINGS)
 def test_a_line_is_the_kind_in_capitals_and_an_episode_has_its_date(
     case: Mapping[str, Any],
 ) -> None:
@@ -254,7 +255,7 @@ def test_the_prompt_is_the_golden_one_byte_for_byte(golden: Golden) -> None:
             assert shown(CHUNKS.rendering, case) == case["expect"]
 
 
-@pytest.mark.parametrize(
+@check_each(
     "content", ["2024-01-20: met", "[2024-01-20 14:30] met", "2024/1/20 met", "20.01.2024 met"]
 )
 def test_an_episode_that_begins_with_a_date_gets_no_other(content: str) -> None:
@@ -460,7 +461,7 @@ def test_code_lists_and_tables_are_not_cut_inside() -> None:
     assert found == [code, items, rows]
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "held"),
     [
         ("We met Anna Berg.", Signals(named_entity=True)),
@@ -484,7 +485,7 @@ def test_importance_is_6_tenths_novelty_and_4_salience(golden: Golden) -> None:
         assert combined(novelty, case["salience"]) == pytest.approx(case["expect"], abs=1e-9)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "kind"),
     [
         ("I prefer direct answers.", "procedural"),

@@ -20,6 +20,7 @@ from memolith.policies.rendering.model import Material
 from memolith.profiles.companion import CompanionNumbers, companion
 from memolith.testing.builders import candidates, memory
 from memolith.testing.clock import SettableClock
+from support.rows import check_each
 
 Golden = Callable[[str], dict[str, Any]]
 Engines = Callable[..., Memolith]
@@ -158,7 +159,7 @@ def relevance(similarity: float, strength: float, hours: float) -> float:
     return float(PROFILE.ranking.score(Query("q", "q", ("q",)), found).total[0])
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("similarity", "importance", "hours", "expected"),
     [
         (1.0, 1.0, 0.0, 1.0),
@@ -203,7 +204,7 @@ def strength(kind: str, importance: float, accesses: int, days: float, factor: f
     return float(law.strength(wear)[0])
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("kind", "importance", "accesses", "days", "expected"),
     [
         ("context", 1.0, 0, 1, 0.95),

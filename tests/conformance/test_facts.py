@@ -27,6 +27,7 @@ from memolith.profiles.facts import FactsNumbers, facts
 from memolith.testing.arbitrators import ScriptedArbitrator
 from memolith.testing.builders import candidates, memory
 from memolith.testing.clock import SettableClock
+from support.rows import check_each
 
 Golden = Callable[[str], dict[str, Any]]
 Engines = Callable[..., Memolith]
@@ -61,7 +62,7 @@ def test_what_is_not_said_is_contextual_and_half_important(alice: OwnerMemory) -
     assert (one.kind, one.importance) == ("contextual", 0.5)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("value", "expected"), [(1, 0.1), (5, 0.5), (10, 1.0), (None, 0.5), (0, 0.5), (11, 0.5)]
 )
 def test_importance_from_1_to_10_is_a_share_and_5_where_it_is_none(
@@ -109,7 +110,7 @@ def decided(similarity: float, *, arbitrator: bool) -> str:
     return "merge" if isinstance(decision, Rewrite) else "insert"
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("similarity", "expected"),
     [(0.8499, "insert"), (0.85, "arbitrate"), (0.9499, "arbitrate"), (0.95, "merge")],
 )
@@ -282,7 +283,7 @@ def hybrid(vector: float, text: float, decay: float) -> float:
     return float(PROFILE.ranking.score(Query("q", "q", ("q",)), found).total[0])
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("vector", "text", "decay", "expected"),
     [(1.0, 0.0, 0.0, 0.6), (0.0, 0.5, 0.0, 0.1), (0.0, 0.0, 1.0, 0.2), (0.5, 0.5, 0.5, 0.5)],
 )
@@ -331,7 +332,7 @@ def strength(category: str, hours: float) -> float:
     return float(PROFILE.forgetting.strength(wear)[0])
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("category", "days", "expected"),
     [
         ("identity", 9_999, 1.0),

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from integration.condensing import condensing, say, sentence, summarising, turns
 from memolith import Memolith, OwnerMemory
 from memolith.domain.memories import Origin, State
 from memolith.domain.recall import RecallResult
@@ -25,7 +24,9 @@ from memolith.testing.builders import memory
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.testing.model_server import Asked, refused
-from samples import Golden, candidates, recalled, shown, words
+from support.profile_cases import Golden, candidates, recalled, shown, words
+from support.rows import check_each
+from support.summarising import condensing, say, sentence, summarising, turns
 
 TIERS = tiers()
 FACT = Candidate("The user lives in Seattle", "personal", 0.5)
@@ -99,7 +100,7 @@ def test_a_fact_is_personal_preference_knowledge_or_event() -> None:
     assert TIERS.judging.kind("My name is Alex", Origin.USER) == "knowledge"
 
 
-@pytest.mark.parametrize(("distance", "retired", "retrieved"), DISTANCES)
+@check_each(("distance", "retired", "retrieved"), DISTANCES)
 def test_a_fact_under_distance_0_15_is_retired_and_one_up_to_0_7_retrieved(
     distance: float, *, retired: bool, retrieved: bool
 ) -> None:
@@ -132,7 +133,7 @@ def test_nothing_fades() -> None:
     assert not TIERS.lasting
 
 
-@pytest.mark.parametrize(("messages", "summaries", "summarised", "distilled"), CASCADES)
+@check_each(("messages", "summaries", "summarised", "distilled"), CASCADES)
 def test_from_30_messages_and_20_summaries_on_all_but_the_newest_10_are_taken(
     messages: int, summaries: int, summarised: int, distilled: int
 ) -> None:
@@ -146,7 +147,7 @@ def test_cascades_take_what_the_golden_values_say(golden: Golden) -> None:
         assert LONG_CASCADE.taken(case["unincorporated"]) == case["distill"], case
 
 
-@pytest.mark.parametrize("case", RENDERINGS)
+@check_each("case", RENDERINGS)
 def test_base_memory_then_memories_then_the_state_and_nothing_empty(
     case: dict[str, object],
 ) -> None:

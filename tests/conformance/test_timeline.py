@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from integration.condensing import condensing, sentence, turns
 from memolith import Memolith, Message, OwnerMemory
 from memolith.domain.memories import Origin
 from memolith.domain.recall import RecallResult
@@ -29,7 +28,9 @@ from memolith.testing.builders import memory
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.testing.model_server import refused
-from samples import Golden, candidates, recalled, shown, words
+from support.profile_cases import Golden, candidates, recalled, shown, words
+from support.rows import check_each
+from support.summarising import condensing, sentence, turns
 
 TIMELINE = timeline()
 NOW = datetime(2026, 5, 7, tzinfo=UTC)
@@ -46,7 +47,7 @@ TRIGGERS = [
 ]
 
 
-@pytest.mark.parametrize(("window", "tokens", "turns", "idle", "new", "expected"), TRIGGERS)
+@check_each(("window", "tokens", "turns", "idle", "new", "expected"), TRIGGERS)
 def test_compression_fires_over_half_the_window_from_3_turns_or_10_idle_minutes(
     window: int, tokens: int, turns: int, idle: float, new: int, expected: list[str]
 ) -> None:
@@ -121,7 +122,7 @@ def test_newness_only_decides_between_equals(rows: list[tuple[int, int]]) -> Non
     assert by_score == sorted(rows)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("query", "expected"),
     [
         ("What is the user_language_pref?", ("user_language_pref",)),
@@ -151,7 +152,7 @@ RENDERINGS = [
 ]
 
 
-@pytest.mark.parametrize("case", RENDERINGS)
+@check_each("case", RENDERINGS)
 def test_a_line_is_the_key_and_the_content(case: dict[str, object]) -> None:
     assert shown(TIMELINE.rendering, case) == case["expect"]
 

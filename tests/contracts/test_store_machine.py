@@ -14,7 +14,7 @@ from memolith.adapters.postgres.store import PostgresStore
 from memolith.adapters.sqlite.store import SqliteStore
 from memolith.ports.store import Store
 from memolith.testing.store_machine import StoreMachine
-from postgres import emptied, on_server, own
+from support.postgres import emptied, on_server, own
 
 
 class SqliteMachine(StoreMachine):

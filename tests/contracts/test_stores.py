@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from chroma import UpToDateStore, on_server
 from memolith.adapters.chroma.embedded import EmbeddedChroma
 from memolith.adapters.chroma.server import ChromaServer
 from memolith.adapters.chroma.store import ChromaStore
@@ -23,7 +22,8 @@ from memolith.testing.store_contract import StoreContract
 from memolith.testing.store_reembedding import ReembeddingContract
 from memolith.testing.store_scopes import ScopeContract
 from memolith.testing.store_search import NearnessContract
-from postgres import dropped, fresh, own
+from support.chroma import UpToDateStore, on_server
+from support.postgres import dropped, fresh, own
 
 NAME = "memory.db"
 

@@ -16,7 +16,7 @@ from memolith.adapters.postgres.guarding import APPLICATION
 from memolith.entrypoints.cli.main import cli
 from memolith.errors import StoreReadOnly
 from memolith.testing.embedders import HashingEmbedder, WordCounter
-from postgres import in_database
+from support.postgres import in_database
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "postgresql.md"
 KEY = "ab" * 32

@@ -3,14 +3,13 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from memolith.config.book import ProfileBook
 from memolith.config.loading import ALL, load
 from memolith.config.profiles import profiles
 from memolith.config.reference import markdown
 from memolith.config.settings import Settings
 from memolith.config.thresholds import fitted
+from support.rows import check_each
 
 PAGES = Path(__file__).parents[2] / "docs" / "profiles"
 PROFILES = ProfileBook(profiles(Settings()))
@@ -36,19 +35,19 @@ def test_there_is_a_page_for_each_profile() -> None:
     assert {page.stem for page in PAGES.glob("*.md")} == {*PROFILES, "index"}
 
 
-@pytest.mark.parametrize("name", PROFILES)
+@check_each("name", PROFILES)
 def test_its_settings_are_those_of_the_reference(name: str) -> None:
     rows = [cells(row) for row in page_of(name).splitlines() if row.startswith("| `")]
     assert [row for row in rows if len(row) == 5] == settings_of(name)
 
 
-@pytest.mark.parametrize("name", PROFILES)
+@check_each("name", PROFILES)
 def test_its_kinds_stand_on_its_page(name: str) -> None:
     page = page_of(name)
     assert [kind for kind in PROFILES[name].kinds if kind not in page] == []
 
 
-@pytest.mark.parametrize("name", PROFILES)
+@check_each("name", PROFILES)
 def test_its_thresholds_are_those_in_force_with_the_local_embedder(name: str) -> None:
     plain = load()
     local = fitted(plain, EMBEDDER)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import memolith
+from support.rows import check_each
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = ("README.md", "CONTRIBUTING.md")
@@ -81,7 +82,7 @@ def test_every_make_command_named_exists(document: str) -> None:
     assert plain <= _targets_made()
 
 
-@pytest.mark.parametrize("document", [*DOCUMENTS, *PAGES])
+@check_each("document", [*DOCUMENTS, *PAGES])
 def test_every_file_linked_exists(document: str) -> None:
     path = ROOT / document
     links = re.findall(r"\]\((?!https?:)([^)#]+)\)", path.read_text(encoding="utf-8"))

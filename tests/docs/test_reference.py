@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from integration.http.document import document
 from memolith.config.reference import markdown
 from memolith.entrypoints.cli.reference import commands, exit_codes
 from memolith.entrypoints.http.reference import routes
+from support.openapi import document
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from durability.checking import COLUMNS, Tally
-from postgres import new_database
+from support.durability.store_checks import COLUMNS, Tally
+from support.postgres import new_database
 
 _PROPERTY = "durability"
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from durability.checking import Tally, check
-from durability.ledger import Begun, Differences, Done, Ledger, decode, encode
-from durability.opening import PLAIN, opened
+from support.durability.store_checks import Tally, check
+from support.durability.write_log import Begun, Differences, Done, Ledger, decode, encode
+from support.stores import PLAIN, opened
 
 A = "alice"
 

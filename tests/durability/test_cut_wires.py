@@ -12,13 +12,13 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from durability.checking import Tally
-from durability.ledger import Stored, everything
-from durability.opening import PLAIN, opened
 from memolith import Memolith, Message, OwnerMemory
 from memolith.errors import StoreUnavailable
-from postgres import new_database
-from postgres_proxy import Cut, Proxy, proxy
+from support.durability.store_checks import Tally
+from support.durability.write_log import Stored, everything
+from support.postgres import new_database
+from support.postgres_proxy import Cut, Proxy, proxy
+from support.stores import PLAIN, opened
 
 _SHARES = (0.0, 0.5, 1.0)
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from durability.checking import Tally
-from durability.ledger import Stored, everything
-from durability.opening import opened
-from durability.power import Disk, plugged_in
 from memolith import Memolith
 from memolith.errors import NotFound
+from support.durability.power_loss import Disk, plugged_in
+from support.durability.store_checks import Tally
+from support.durability.write_log import Stored, everything
+from support.stores import opened
 
 STORE, KEY = "memory.db", "key"
 PURGED = "The gate's code is 4711"

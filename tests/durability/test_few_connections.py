@@ -5,11 +5,11 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 
-from durability.checking import Tally, check
-from durability.ledger import Ledger, Line
-from durability.opening import PLAIN, opened
-from durability.workload import Worker
-from postgres import new_database
+from support.durability.store_checks import Tally, check
+from support.durability.workload import Worker
+from support.durability.write_log import Ledger, Line
+from support.postgres import new_database
+from support.stores import PLAIN, opened
 
 _WORKERS = 3
 _CALLS = 10

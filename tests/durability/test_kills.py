@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from durability.checking import Tally, check, check_all
-from durability.killing import killed
-from durability.ledger import Ledger, decode
-from durability.opening import PLAIN, opened
-from durability.writer import Orders
+from support.durability.store_checks import Tally, check, check_all
+from support.durability.write_log import Ledger, decode
+from support.durability.writing_process import Orders
+from support.processes import killed
+from support.stores import PLAIN, opened
 
 _OPENING_S = 0.3
 """In which a writer has opened the store and made its first call, mostly."""

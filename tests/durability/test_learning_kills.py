@@ -13,10 +13,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from durability.checking import Tally
-from durability.forking import Ended, killed_at
-from durability.learner import Orders, learn
-from durability.trials import (
+from support.durability.learning_process import Orders, learn
+from support.durability.learning_trials import (
     LONGEST_CALL_S,
     OVER,
     Case,
@@ -27,7 +25,9 @@ from durability.trials import (
     finish,
     trying,
 )
-from integration.learning import PROFILES, say
+from support.durability.store_checks import Tally
+from support.processes import Ended, killed_at
+from support.scripted_learning import PROFILES, say
 
 _OPENING_S = 0.3
 """In which a process has opened the store and asked its first, mostly."""

@@ -10,11 +10,11 @@ from typing import Any
 
 import msgspec
 
-from durability.forking import Running, started
-from durability.jobber import Orders, do_jobs
-from durability.opening import PLAIN, opened
 from memolith.services.scheduling import LEASE_S
 from memolith.testing.clock import SettableClock
+from support.durability.job_process import Orders, do_jobs
+from support.processes import Running, started
+from support.stores import PLAIN, opened
 
 _START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 _OWNERS = [f"owner {number}" for number in range(6)]

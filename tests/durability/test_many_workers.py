@@ -13,17 +13,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from durability.deeds import deeds, unlearned
-from durability.forking import started
-from durability.learner import Orders, learn
-from durability.opening import PLAIN, ciphers
-from integration.learning import OWNER, START, client, end, opened, say, work_off
+from corpora.exchanges import KnowingModel, load_script
 from memolith import Memolith
 from memolith.domain.memories import State
 from memolith.services.turns import LEASE_S
 from memolith.testing.clock import SettableClock
 from memolith.testing.model_server import Asked, ModelServer, Rule
-from memolith.testing.script import KnowingModel, load_script
+from support.durability.learning_process import Orders, learn
+from support.durability.outcomes import deeds, unlearned
+from support.processes import started
+from support.scripted_learning import OWNER, START, client, end, opened, say, work_off
+from support.stores import PLAIN, ciphers
 
 _PROCESSES = 3
 _OWNERS = [f"owner {number:02}" for number in range(20)]

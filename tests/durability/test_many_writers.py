@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from durability.checking import Tally, check, check_all
-from durability.killing import environment
-from durability.ledger import Ledger, decode
-from durability.opening import PLAIN, opened
-from durability.workload import SHARED
-from durability.writer import Orders
 from memolith import Memolith
+from support.durability.store_checks import Tally, check, check_all
+from support.durability.workload import SHARED
+from support.durability.write_log import Ledger, decode
+from support.durability.writing_process import Orders
+from support.processes import environment
+from support.stores import PLAIN, opened
 
 FACTS = ("I am allergic to peanuts.", "I like tea with milk.")
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import apsw
 import pytest
 
-from durability.killing import killed
 from memolith import Memolith
 from memolith.adapters.crypto.plain import PlainCipher
 from memolith.adapters.sqlite.schema import MIGRATIONS
 from memolith.testing.embedders import HashingEmbedder, WordCounter
+from support.processes import killed
 
 MEMORIES = 40
 ROWS = 150_000

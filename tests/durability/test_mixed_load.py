@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from durability.mixed_load import Load, lost, run, table
+from support.durability.mixed_load import Load, lost, run, table
 
 
 def check(load: Load, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,14 +15,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from durability.forking import Running, started
-from durability.neighbour import OTHER, Address, write
-from durability.opening import PLAIN, ciphers
-from integration.learning import OWNER, START, client, opened
+from corpora.exchanges import KnowingModel, load_script
 from memolith import Memolith, Message
 from memolith.testing.clock import SettableClock
 from memolith.testing.model_server import Asked, ModelServer
-from memolith.testing.script import KnowingModel, load_script
+from support.durability.second_writer import OTHER, Address, write
+from support.processes import Running, started
+from support.scripted_learning import OWNER, START, client, opened
+from support.stores import PLAIN, ciphers
 
 _WRITES = 3
 _PATIENCE_S = 60.0

@@ -10,14 +10,14 @@ from types import ModuleType
 
 import pytest
 
-from durability.checking import Tally, check, check_all
-from durability.ledger import Ledger, Line, everything
-from durability.opening import PLAIN, opened
-from durability.power import Disk, plugged_in
-from durability.workload import Worker
 from memolith.adapters.crypto import ring_file
 from memolith.adapters.sqlite import connections
 from memolith.errors import KeyUnavailable
+from support.durability.power_loss import Disk, plugged_in
+from support.durability.store_checks import Tally, check, check_all
+from support.durability.workload import Worker
+from support.durability.write_log import Ledger, Line, everything
+from support.stores import PLAIN, opened
 
 STORE, KEY = "memory.db", "key"
 

@@ -18,9 +18,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from durability.killing import environment
-from durability.opening import PLAIN, ciphers
-from durability.reembedder import DIMENSION, NEIGHBOUR, Turned, remade
 from memolith import Memolith, Memory, Message
 from memolith.adapters.sql.store import SqlStore
 from memolith.errors import Conflict, WrongEmbeddingModel
@@ -29,6 +26,9 @@ from memolith.ports.reembedding import EmbeddingModel
 from memolith.services.reembed import FREE_TRIES
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
+from support.durability.reembedding_process import DIMENSION, NEIGHBOUR, Turned, remade
+from support.processes import environment
+from support.stores import PLAIN, ciphers
 
 Answers = list[tuple[str, float]]
 
@@ -180,7 +180,7 @@ def test_a_text_is_embedded_once(store: str) -> None:
 def test_others_go_on_until_the_switch_and_none_mixes_after_it(store: str) -> None:
     with opened(store, PLAIN) as memory:
         furnish(memory)
-    using = [sys.executable, "-m", "durability.reembedder", store, PLAIN]
+    using = [sys.executable, "-m", "support.durability.reembedding_process", store, PLAIN]
     with (
         subprocess.Popen(using, stdout=subprocess.PIPE, env=environment()) as neighbour,
         ThreadPoolExecutor(3) as pool,
@@ -221,7 +221,7 @@ def test_others_go_on_until_the_switch_and_none_mixes_after_it(store: str) -> No
 def kill_again_and_again(store: str, key: str, *, seed: int, kills: int) -> int:
     """Kill what makes the vectors anew at random moments; return how often it was killed."""
     chosen = random.Random(seed)  # noqa: S311 - the same moments in every run
-    command = [sys.executable, "-m", "durability.reembedder", store, key, "0.005"]
+    command = [sys.executable, "-m", "support.durability.reembedding_process", store, key, "0.005"]
     for killed in range(kills):
         with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment()) as process:
             assert process.stdout is not None

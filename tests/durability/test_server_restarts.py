@@ -15,16 +15,24 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from durability.checking import Tally, check
-from durability.ledger import Ledger, Line
-from durability.opening import PLAIN, opened
-from durability.trials import LONGEST_CALL_S, OVER, Case, Found, expected, finish, trying
-from durability.workload import SHARED, Worker
-from integration.learning import PROFILES, say
 from memolith import Memolith
 from memolith.errors import StoreUnavailable
-from postgres import new_database
-from postgres_server import OwnServer, own_server
+from support.durability.learning_trials import (
+    LONGEST_CALL_S,
+    OVER,
+    Case,
+    Found,
+    expected,
+    finish,
+    trying,
+)
+from support.durability.store_checks import Tally, check
+from support.durability.workload import SHARED, Worker
+from support.durability.write_log import Ledger, Line
+from support.postgres import new_database
+from support.postgres_server import OwnServer, own_server
+from support.scripted_learning import PROFILES, say
+from support.stores import PLAIN, opened
 
 _PATIENCE_S = 60.0
 _WRITERS = 3

@@ -15,15 +15,14 @@ from pathlib import Path
 
 import pytest
 
-from durability.asking import Clients, Told, answer
-from durability.checking import Tally
-from durability.ledger import memories
-from durability.served import Server
-from integration.http.serving import environment
 from memolith import Memolith
 from memolith.adapters.sql.idempotency import DONE_WITHIN
 from memolith.config import load
 from memolith.testing.model_server import Asked, ModelServer, late
+from support.durability.service_clients import Clients, Told, answer
+from support.durability.store_checks import Tally
+from support.durability.write_log import memories
+from support.server_process import Server, environment
 
 _MODEL_S = 0.05
 _LONGEST_S = 0.3

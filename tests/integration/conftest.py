@@ -15,8 +15,7 @@ from memolith.adapters.crypto.xchacha import KeyRingCiphers
 from memolith.ports.cipher import Ciphers
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
-
-from .looking import Opener
+from support.plaintext_search import Opener
 
 
 @pytest.fixture

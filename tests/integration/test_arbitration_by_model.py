@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from integration.learning import OWNER, START, remembering
 from memolith import OwnerMemory
 from memolith.domain.memories import Origin, State
 from memolith.testing.clock import SettableClock
 from memolith.testing.model_server import Asked, Rule, fenced, refused
+from support.scripted_learning import OWNER, START, remembering
 
 KNOWN = "The user drinks green tea with honey from the valley each morning before work at home"
 NEW = "The user drinks green tea with honey from the valley each evening before work at home"

@@ -6,7 +6,6 @@ Those of the peers are left out, for each runs in an environment of its own.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,6 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from corpora.changes import load_changes
+from memolith.errors import InvalidInput
+from support.processes import environment
 
 PROGRAMS = Path(__file__).parents[2] / "benchmarks"
 SUBJECTS = ("kayak", "violin", "garden", "bakery")
@@ -28,7 +31,7 @@ def run(tmp_path: Path) -> Run:
     def run(name: str, *arguments: str) -> str:
         done = subprocess.run(
             [sys.executable, str(PROGRAMS / f"{name}.py"), *arguments],
-            env={**os.environ, "TMPDIR": str(tmp_path), "COLUMNS": "200"},
+            env={**environment(), "TMPDIR": str(tmp_path), "COLUMNS": "200"},
             capture_output=True,
             text=True,
             timeout=110,
@@ -186,3 +189,28 @@ def test_what_waits_for_a_model_is_learned(run: Run) -> None:
 @pytest.mark.soak
 def test_the_embedders_start_is_taken_apart(run: Run) -> None:
     assert "first vector" in run("embedder", "start")
+
+
+def test_changes_are_measured_on_the_labelled_pairs_and_on_a_file(run: Run, tmp_path: Path) -> None:
+    assert json.loads(run("changes", "--json"))["changed"]["precision"] == 1.0
+    file = tmp_path / "pairs.jsonl"
+    file.write_text(
+        '{"old": "I live in Oslo.", "new": "I live in Bergen.", "label": "changed"}\n'
+        '{"old": "I like tea.", "new": "I prefer juice.", "label": "changed"}\n'
+        '{"old": "I am 34.", "new": "I am 35.", "label": "both true"}\n'
+    )
+    found = json.loads(run("changes", str(file), "--json"))
+    assert found["changed"] == {"precision": 0.5, "recall": 0.5}
+    assert [each["old"] for each in found["wrong"]] == ["I am 34."]
+    assert "precision 50.0%, recall 50.0%" in run("changes", str(file))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [('{"old": "I live in Oslo."}\n', "line 1"), ("\n", "holds no pairs")],
+)
+def test_a_file_without_valid_pairs_is_rejected(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "pairs.jsonl"
+    file.write_text(text)
+    with pytest.raises(InvalidInput, match=message):
+        load_changes(file)

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from corpora.changes import Change, load_changes
 from memolith import Memolith, Memory, Message, OwnerMemory
 from memolith.domain.memories import Action, State
 from memolith.policies.changing.relation import Relation, relation
-from memolith.testing.changes import Change, load_changes
 from memolith.testing.clock import SettableClock
 from memolith.text.normal import content_key
 

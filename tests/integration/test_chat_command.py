@@ -15,12 +15,12 @@ from typing import Any, Self
 
 import pytest
 
-from databases import PLACES
+from corpora.exchanges import KnowingModel, load_script
 from memolith import Memolith, OwnerMemory
 from memolith.config import load
 from memolith.ports.chat import Turn
 from memolith.testing.model_server import Answer, Asked, ModelServer
-from memolith.testing.script import KnowingModel, load_script
+from support.databases import PLACES
 
 PROGRAM = Path(sys.executable).with_name("memolith")
 DEADLINE_S = 60.0

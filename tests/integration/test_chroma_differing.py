@@ -11,13 +11,14 @@ import apsw
 import numpy as np
 import pytest
 
-from chroma import collection_of, held, keep, nearest, on_server, opened, sent
 from memolith.adapters.chroma.collections import Points
 from memolith.adapters.chroma.embedded import EmbeddedChroma
 from memolith.adapters.chroma.server import ChromaServer
 from memolith.adapters.chroma.store import ChromaStore
 from memolith.errors import InvalidConfiguration, ServiceFailed
 from memolith.testing.builders import DIMENSION
+from support.chroma import collection_of, held, keep, nearest, on_server, opened, sent
+from support.rows import check_each
 
 
 @pytest.fixture
@@ -176,7 +177,7 @@ def test_what_was_committed_before_closing_is_sent_by_then(tmp_path: Path) -> No
         assert file.execute("SELECT next_item, sending FROM vectors_sent").fetchall() == [(4, None)]
 
 
-@pytest.mark.parametrize("url", ["localhost:8000", "ftp://x", "http://", "chroma"])
+@check_each("url", ["localhost:8000", "ftp://x", "http://", "chroma"])
 def test_what_is_no_url_of_a_server_is_refused(url: str) -> None:
     with pytest.raises(InvalidConfiguration, match="http://"):
         ChromaServer(url, 1.0)

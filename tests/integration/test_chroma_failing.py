@@ -12,7 +12,14 @@ from typing import Any
 
 import pytest
 
-from chroma import (
+from memolith.adapters.chroma import ledger
+from memolith.adapters.chroma.collections import Found
+from memolith.adapters.chroma.embedded import EmbeddedChroma
+from memolith.adapters.chroma.server import ChromaServer
+from memolith.adapters.chroma.store import ChromaStore
+from memolith.errors import ServiceFailed
+from memolith.testing.builders import record_id
+from support.chroma import (
     Counting,
     RunningServer,
     collection_of,
@@ -23,13 +30,6 @@ from chroma import (
     opened,
     sent,
 )
-from memolith.adapters.chroma import ledger
-from memolith.adapters.chroma.collections import Found
-from memolith.adapters.chroma.embedded import EmbeddedChroma
-from memolith.adapters.chroma.server import ChromaServer
-from memolith.adapters.chroma.store import ChromaStore
-from memolith.errors import ServiceFailed
-from memolith.testing.builders import record_id
 
 SLOW_S = 0.3
 

@@ -8,17 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chroma import (
-    NOW,
-    Counting,
-    collection_of,
-    held,
-    keep,
-    nearest,
-    on_server,
-    opened,
-    sent,
-)
 from memolith.adapters.chroma.server import ChromaServer
 from memolith.adapters.chroma.store import ChromaStore
 from memolith.adapters.crypto.master import KeyFile
@@ -29,6 +18,17 @@ from memolith.adapters.sqlite.store import SqliteStore
 from memolith.ports.cipher import KeyChanging
 from memolith.testing.builders import DIMENSION, at, memory, record_id, short_entry
 from memolith.testing.store_reembedding import OTHER, fill, other_vector, reembed
+from support.chroma import (
+    NOW,
+    Counting,
+    collection_of,
+    held,
+    keep,
+    nearest,
+    on_server,
+    opened,
+    sent,
+)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from databases import PLACES
+from support.databases import PLACES
 
 PROGRAM = Path(sys.executable).with_name("memolith")
 DEADLINE_S = 60.0

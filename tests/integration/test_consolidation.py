@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from integration.condensing import condensing, say, sentence, summarising, turns
+from corpora.hostile import HOSTILE
 from memolith import Memolith, Memory, Message, OwnerMemory
 from memolith.domain.memories import Origin, State
 from memolith.domain.messages import Role
@@ -20,8 +20,8 @@ from memolith.errors import NotFound, ServiceFailed
 from memolith.policies.documents import MAX_WORDS
 from memolith.policies.extractive import MARK
 from memolith.testing.clock import SettableClock
-from memolith.testing.hostile import HOSTILE
 from memolith.testing.model_server import Asked, ModelServer, in_turn, refused
+from support.summarising import condensing, say, sentence, summarising, turns
 
 
 @pytest.fixture(params=["sqlite", "inmemory"])

@@ -14,8 +14,6 @@ import pytest
 from numpy.typing import NDArray
 from psycopg import sql
 
-from integration.apart import filled, mount_tmpfs, run_apart
-from integration.moving import Places, Rows, changed, places
 from memolith import Memolith
 from memolith.adapters.crypto.plain import PlainCipher
 from memolith.adapters.crypto.xchacha import XChaChaCipher
@@ -36,7 +34,9 @@ from memolith.ports.embedder import TextRole
 from memolith.stores import reset_store
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
-from postgres import schemas_like
+from support.mount_namespace import filled, mount_tmpfs, run_apart
+from support.postgres import schemas_like
+from support.store_migration import Places, Rows, changed, places
 from unit.cli.conftest import Program, WithoutModel
 
 GENERATION = OWNER_FACTS.index("generation")

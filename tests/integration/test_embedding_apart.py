@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from databases import check_nothing_is_held, execute
+from corpora.exchanges import KnowingModel, load_script
 from memolith import Memolith, stores
 from memolith.adapters.crypto.plain import PlainCipher
 from memolith.config import Settings, load
@@ -26,11 +26,10 @@ from memolith.services.writing import ROUNDS, Underway, Writing
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.testing.model_server import Asked, ModelServer
-from memolith.testing.script import KnowingModel, load_script
-from memolith.testing.trespass import DOORS, furnish
-from memolith.testing.witness import WitnessEmbedder
-
-from .learning import SMALL_CASCADES, client, say_one, work_off
+from support.databases import check_nothing_is_held, execute
+from support.lock_probe import WitnessEmbedder
+from support.scripted_learning import SMALL_CASCADES, client, say_one, work_off
+from support.tenant_isolation import DOORS, furnish
 
 EMBED = {
     "approve",

@@ -11,9 +11,6 @@ from pathlib import Path
 import apsw
 import pytest
 
-from databases import contents, execute
-from durability.killing import killed
-from durability.words import Words
 from memolith import Memolith
 from memolith.adapters.crypto.configured import ConfiguredCiphers
 from memolith.adapters.crypto.plain import PlainCipher
@@ -25,8 +22,10 @@ from memolith.domain.messages import Message, Role
 from memolith.errors import Conflict, KeyUnavailable, StoreDamaged
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
-
-from .looking import Opener, bytes_of, found_in, sealed_values
+from support.databases import contents, execute
+from support.plaintext_search import Opener, bytes_of, found_in, sealed_values
+from support.processes import killed
+from support.random_words import Words
 
 
 def fill(memory: Memolith, words: Words, count: int, owner: str = "alice") -> None:

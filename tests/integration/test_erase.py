@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from databases import bytes_under
 from memolith import Memolith
 from memolith.adapters.crypto.plain import PlainCipher
 from memolith.errors import NotFound, OwnerErased
 from memolith.testing.embedders import HashingEmbedder, WordCounter
+from support.databases import bytes_under
 
 SECRET = ["zyxglorp", "quobbish", "vremblin", "drunkel"]
 

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from integration.condensing import condensing, say, sentence, summarising
-from integration.learning import OWNER, START, remembering, work_off
-from integration.learning import say as say_all
-from integration.looking import Opener, bytes_of
+from corpora.exchanges import KnowingModel
 from memolith import Memolith, OwnerMemory
 from memolith.domain.memories import State
 from memolith.errors import Conflict, NotFound
 from memolith.policies.condensing import SUMMARY
 from memolith.testing.clock import SettableClock
-from memolith.testing.script import KnowingModel
+from support.plaintext_search import Opener, bytes_of
+from support.scripted_learning import OWNER, START, remembering, work_off
+from support.scripted_learning import say as say_all
+from support.summarising import condensing, say, sentence, summarising
 
 SMALL = {
     "tiers.short_term_threshold": 6,

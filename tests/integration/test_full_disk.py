@@ -27,8 +27,7 @@ from memolith.entrypoints.cli.wiring import Configured
 from memolith.errors import MemolithError, StoreUnavailable
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
-
-from .apart import filled, mount_tmpfs, resize, run_apart
+from support.mount_namespace import filled, mount_tmpfs, resize, run_apart
 
 pytestmark = pytest.mark.sqlite
 

@@ -12,7 +12,6 @@ from pathlib import Path
 import apsw
 import pytest
 
-from durability.words import Words
 from memolith import Memolith
 from memolith.adapters.crypto.ring import KeyRing
 from memolith.adapters.crypto.xchacha import KeyRingCiphers
@@ -21,9 +20,9 @@ from memolith.adapters.sql.sealing import Sealing
 from memolith.adapters.sqlite.store import SqliteStore
 from memolith.errors import KeyUnavailable, NotFound, OwnerErased
 from memolith.testing.clock import SettableClock
-from memolith.testing.trespass import DOORS, READING, Things, outcome
-
-from .looking import Opener, bytes_of, sealed_values
+from support.plaintext_search import Opener, bytes_of, sealed_values
+from support.random_words import Words
+from support.tenant_isolation import DOORS, READING, Things, outcome
 
 OPENING_NOTHING = {"profile", "kind_like", "chat_model", "usage"}
 """Doors that read what is not sealed: the name of a profile, counts of calls; or nothing."""

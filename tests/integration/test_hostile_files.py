@@ -18,6 +18,7 @@ from memolith.evals.datasets import read_locomo
 from memolith.exchange import chatgpt
 from memolith.exchange.files import conversation_files
 from memolith.testing.embedders import HashingEmbedder, WordCounter
+from support.rows import check_each
 
 pytestmark = pytest.mark.sqlite
 
@@ -94,7 +95,7 @@ def test_a_configuration_that_python_cannot_parse_is_a_clear_error(
         load(file)
 
 
-@pytest.mark.parametrize("path", ["a\0b", "\udcff.db", "~nobody-of-that-name/x.db", b"x.db", 5])
+@check_each("path", ["a\0b", "\udcff.db", "~nobody-of-that-name/x.db", b"x.db", 5])
 def test_a_path_that_is_none_is_a_clear_error(path: object) -> None:
     with pytest.raises(InvalidConfiguration, match="store"):
         Memolith.open(path, embedder=HashingEmbedder(), tokens=WordCounter())  # type: ignore[arg-type]

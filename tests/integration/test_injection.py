@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from integration.injection import RULES, WITH_MODEL, WITHOUT_MODEL, aftermaths, breaches, table
-from memolith.testing.injections import Channel, Injection, load_injections
+from corpora.injections import Channel, Injection, load_injections
+from support.injection_trials import RULES, WITH_MODEL, WITHOUT_MODEL, aftermaths, breaches, table
 
 CASES = load_injections()
 

@@ -49,7 +49,9 @@ from memolith.ports.usage import Spent
 from memolith.ports.work import Claim
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.testing.trespass import (
+from memolith.wiring import Services
+from support.postgres import dropped, on_server, own, rows_of
+from support.tenant_isolation import (
     DOORS,
     HOSTILE_ORDER,
     OPERATORS,
@@ -60,8 +62,6 @@ from memolith.testing.trespass import (
     ids_of,
     outcome,
 )
-from memolith.wiring import Services
-from postgres import dropped, on_server, own, rows_of
 
 WORD, OWN_WORD = "zufibolema", "kovadirune"
 KINDS = (

@@ -9,7 +9,13 @@ from typing import Any
 
 import pytest
 
-from integration.learning import (
+from corpora.exchanges import KnowingModel, load_script
+from memolith import Memolith
+from memolith.domain.memories import Origin, State
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.model_server import Asked, Rule, Unreliable, fenced
+from support.scripted_learning import (
     OWNER,
     PROFILES,
     SHORT_TIMEOUT_S,
@@ -20,13 +26,7 @@ from integration.learning import (
     remembering,
     say,
 )
-from integration.learning import work_off as worked_off
-from memolith import Memolith
-from memolith.domain.memories import Origin, State
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.testing.model_server import Asked, Rule, Unreliable, fenced
-from memolith.testing.script import KnowingModel, load_script
+from support.scripted_learning import work_off as worked_off
 
 FACTS = {fact.content for exchange in load_script() for fact in exchange.facts}
 REPLACED = {

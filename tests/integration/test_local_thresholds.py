@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from corpora.thresholds.cases import cases
+from corpora.thresholds.fitting import fitted, measured
 from memolith import Memolith
 from memolith.adapters.embedders.local import LocalEmbedder
-from memolith.evals.thresholds.cases import cases
-from memolith.evals.thresholds.fitting import fitted, measured
 from memolith.policies.thresholds import FITTED
 
 

@@ -18,7 +18,6 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from integration.moving import Places, fill, places
 from memolith import AsyncMemolith, Memolith
 from memolith.adapters.crypto.plain import PlainCipher
 from memolith.adapters.postgres.schema import FREE
@@ -34,6 +33,7 @@ from memolith.errors import (
 from memolith.services.migrate import Migrated
 from memolith.stores import reset_store
 from memolith.testing.clock import SettableClock
+from support.store_migration import Places, fill, places
 from unit.cli.conftest import Program, WithoutModel
 
 OF_A_DATABASE = {"meta", "probe", "vectors_sent", "vectors_due", "sqlite_sequence"}

@@ -9,12 +9,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from integration.moving import Places, places
 from memolith import Memolith
 from memolith.adapters.postgres.schema import APPLICATION
 from memolith.errors import StoreReadOnly
 from memolith.testing.clock import SettableClock
-from postgres import own
+from support.postgres import own
+from support.store_migration import Places, places
 
 _USER, _OWNER = own("memolith_moving_user"), own("memolith_moving_owner")
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from durability.words import Words
+from corpora.hostile import HOSTILE
 from memolith import Memolith, Message
 from memolith.adapters.crypto.ring import KeyRing
 from memolith.adapters.crypto.xchacha import KeyRingCiphers
@@ -27,9 +27,8 @@ from memolith.exchange.files import rereadable
 from memolith.ports.embedder import TextRole
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import WordCounter
-from memolith.testing.hostile import HOSTILE
-
-from .looking import Opener, RecordingEmbedder, bytes_of, found_in
+from support.plaintext_search import Opener, RecordingEmbedder, bytes_of, found_in
+from support.random_words import Words
 
 pytestmark = pytest.mark.sqlite
 

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from integration.http.running import running
 from memolith import Memolith, OwnerMemory, tools
 from memolith.adapters.embedders.local import LocalEmbedder
 from memolith.domain.messages import Message, Role
@@ -22,6 +21,7 @@ from memolith.entrypoints.http.app import Serving, create_app
 from memolith.policies.ranking.relevance import RELEVANT_FROM, Relevance
 from memolith.profiles.standard import standard
 from memolith.testing.embedders import HashingEmbedder, WordCounter
+from support.http_server import running
 
 FACTS = (
     *("I live in Oslo.", "I am allergic to peanuts.", "My sister Anna is a nurse."),

@@ -12,7 +12,7 @@ from memolith.config import Settings
 from memolith.errors import StoreUnavailable
 from memolith.stores import reset_store
 from memolith.testing.embedders import HashingEmbedder, WordCounter
-from postgres import dropped
+from support.postgres import dropped
 
 SCHEMA = "memolith"
 

@@ -17,7 +17,7 @@ from memolith.errors import Conflict, StoreUnavailable
 from memolith.ports.work import Claim
 from memolith.testing.builders import DIMENSION, at, memory, record_id, short_entry
 from memolith.testing.store_records import listed, remember
-from postgres import emptied, fresh, own
+from support.postgres import emptied, fresh, own
 
 SCHEMA = own("faults")
 _NAME = own("memolith_test_faults")

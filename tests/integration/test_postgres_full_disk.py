@@ -10,15 +10,14 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from durability.words import Words
 from memolith import Memolith
 from memolith.adapters.crypto.plain import PlainCipher
 from memolith.config import load
 from memolith.errors import StoreUnavailable
 from memolith.testing.embedders import HashingEmbedder, WordCounter
-from postgres_server import OwnServer, own_server
-
-from .apart import filled, mount_tmpfs, run_apart
+from support.mount_namespace import filled, mount_tmpfs, run_apart
+from support.postgres_server import OwnServer, own_server
+from support.random_words import Words
 
 _DATA_KB, _LOG_KB = 140_000, 60_000
 """What an empty server takes, and some more."""

@@ -33,7 +33,7 @@ from memolith.ports.cipher import Ciphers
 from memolith.ports.reembedding import EmbeddingModel
 from memolith.ports.store import IndexEntry, Passage
 from memolith.testing.builders import at, memory
-from postgres import dropped, own
+from support.postgres import dropped, own
 
 SCHEMA = own("indexed")
 MANY, DIMENSION = 300, 15

@@ -17,7 +17,7 @@ from memolith.config import Loaded, load
 from memolith.errors import KeyUnavailable, StoreReadOnly
 from memolith.stores import key_file, open_ring, reset_store
 from memolith.testing.embedders import HashingEmbedder, WordCounter
-from postgres import dropped, own
+from support.postgres import dropped, own
 
 SCHEMA = own("keyed")
 SAID = "My sister lives in Lisbon"

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memolith.adapters.postgres.values import Numbers, adapt
-from postgres import on_server
+from support.postgres import on_server
 
 _ASKED = "SELECT pg_typeof($1)::text, array_agg(w.value ORDER BY w.rowid) FROM unnest($1)"
 _ASKED += " WITH ORDINALITY AS w (value, rowid)"

@@ -19,7 +19,7 @@ from memolith.adapters.postgres.schema import APPLICATION
 from memolith.config import load
 from memolith.errors import InvalidConfiguration, StoreReadOnly
 from memolith.testing.embedders import HashingEmbedder, WordCounter
-from postgres import new_database, own
+from support.postgres import new_database, own
 
 _ROLE = own("opening_login")
 

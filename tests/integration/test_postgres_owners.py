@@ -6,7 +6,6 @@ from contextlib import contextmanager
 import psycopg
 import pytest
 
-from everything import do_everything
 from memolith.adapters.crypto.plain import PlainCipher
 from memolith.adapters.postgres.connections import Connection
 from memolith.adapters.postgres.places import place_of, session
@@ -20,7 +19,8 @@ from memolith.errors import (
     StoreUnavailable,
 )
 from memolith.testing.builders import DIMENSION, at, memory, record_id, short_entry
-from postgres import fresh, own
+from support.all_operations import do_everything
+from support.postgres import fresh, own
 
 SCHEMA = own("owners_apart")
 ALICE, BOB = owner_number("alice"), owner_number("bob")

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from everything import do_everything
 from memolith import Memolith
 from memolith.adapters.crypto.master import KeyFile
 from memolith.adapters.crypto.plain import PlainCipher
@@ -29,8 +28,9 @@ from memolith.config import load
 from memolith.errors import MemolithError
 from memolith.testing.builders import DIMENSION
 from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.testing.trespass import DOORS, furnish, outcome
-from postgres import dropped, emptied, own
+from support.all_operations import do_everything
+from support.postgres import dropped, emptied, own
+from support.tenant_isolation import DOORS, furnish, outcome
 
 SCHEMA, PARTS = own("parted"), 4
 

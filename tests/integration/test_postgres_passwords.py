@@ -19,6 +19,7 @@ from memolith.adapters.postgres.places import place_of
 from memolith.adapters.postgres.store import PostgresStore
 from memolith.config import Settings, load
 from memolith.errors import InvalidConfiguration, MemolithError, StoreUnavailable
+from support.rows import check_each
 
 SECRET = "tulip-4711"  # noqa: S105 - nobody's
 _ASK = b"R" + struct.pack("!ii", 8, 3)
@@ -113,7 +114,7 @@ def test_libpqs_own_ways_need_no_password_in_the_url(
     assert server.told == ["by-variable", "by-file", "by-service"]
 
 
-@pytest.mark.parametrize(
+@check_each(
     "url",
     [
         f"postgresql://me:{SECRET}/x@host/db",
@@ -157,7 +158,7 @@ def test_libpqs_other_form_is_no_files_name(
         assert SECRET not in told_of(error.value)
 
 
-@pytest.mark.parametrize("schema", ["", "pg_mine", "Mine", "a b", "a" * 56, "1st"])
+@check_each("schema", ["", "pg_mine", "Mine", "a b", "a" * 56, "1st"])
 def test_a_schemas_name_that_needs_quotes_is_refused(schema: str) -> None:
     with pytest.raises(InvalidConfiguration, match=r"postgres\.schema"):
         place_of("postgresql:///db", schema, 1)

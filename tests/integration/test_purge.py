@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from databases import bytes_under
 from memolith import Memolith, Memory, Message, OwnerMemory
 from memolith.adapters.crypto.plain import PlainCipher
 from memolith.config import load
 from memolith.errors import InvalidInput, NotFound
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
+from support.databases import bytes_under
 
 
 def held(folder: Path, *words: str) -> list[str]:

@@ -27,9 +27,7 @@ from memolith.entrypoints.cli.main import cli
 from memolith.errors import StoreReadOnly, StoreUnavailable
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.testing.trespass import DOORS, READING, furnish, outcome
-
-from .apart import (
+from support.mount_namespace import (
     heed_modes,
     make_read_only,
     make_writable,
@@ -37,7 +35,8 @@ from .apart import (
     mount_tmpfs,
     run_apart,
 )
-from .looking import bytes_of
+from support.plaintext_search import bytes_of
+from support.tenant_isolation import DOORS, READING, furnish, outcome
 
 pytestmark = pytest.mark.sqlite
 

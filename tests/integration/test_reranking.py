@@ -15,6 +15,7 @@ from memolith.adapters.rerankers.cross_encoder import CrossEncoderReranker
 from memolith.domain.recall import RecallResult
 from memolith.errors import ServiceFailed
 from memolith.testing.embedders import HashingEmbedder, WordCounter
+from support.rows import check_each
 
 Scoring = Callable[[str, list[str]], Sequence[float]]
 
@@ -105,9 +106,8 @@ def test_where_it_can_t_be_had_results_are_blended_and_that_is_said_once(
     ]
 
 
-@pytest.mark.parametrize(
-    "given",
-    [[0.5], [0.5, float("nan"), 0.5], None, ["high"] * 3, [[0.5, 0.5]] * 3, [10**400] * 3],
+@check_each(
+    "given", [[0.5], [0.5, float("nan"), 0.5], None, ["high"] * 3, [[0.5, 0.5]] * 3, [10**400] * 3]
 )
 def test_a_reranker_that_answers_nonsense_is_an_error(given: Any) -> None:
     with chunks(lambda _query, _texts: given) as engine, pytest.raises(ServiceFailed):

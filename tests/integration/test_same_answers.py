@@ -30,7 +30,7 @@ from memolith.exchange.records import Record
 from memolith.ports.cipher import Ciphers
 from memolith.ports.embedder import TextRole
 from memolith.testing.clock import SettableClock
-from postgres import dropped, on_server, own
+from support.postgres import dropped, on_server, own
 
 
 @dataclass(frozen=True, slots=True)

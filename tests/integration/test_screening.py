@@ -10,16 +10,15 @@ from typing import Any
 
 import pytest
 
-from databases import bytes_under
+from corpora.secret_samples import HARMLESS, SECRETS, Sample
 from memolith import Memolith, Message, OwnerMemory
 from memolith.domain.messages import Role
 from memolith.errors import InvalidInput
 from memolith.exchange.records import Chronicle, Record
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import WordCounter
-from memolith.testing.secret_samples import HARMLESS, SECRETS, Sample
-
-from .looking import RecordingEmbedder
+from support.databases import bytes_under
+from support.plaintext_search import RecordingEmbedder
 
 TOKEN = "gh~p_a8Kd03Lmqpx9Zt7bVn2cRw5yUe1iOaSdFgHj".replace("~", "")
 

@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from durability.words import Words
 from memolith import Memolith
 from memolith.adapters.crypto.plain import PlainCipher
 from memolith.adapters.sqlite.connections import Connection
 from memolith.adapters.sqlite.scrubbing import scrub
 from memolith.testing.embedders import HashingEmbedder, WordCounter
-
-from .looking import found_in
+from support.plaintext_search import found_in
+from support.random_words import Words
 
 pytestmark = pytest.mark.sqlite
 

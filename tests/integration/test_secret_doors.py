@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from databases import bytes_under
 from memolith import Memolith, Message
 from memolith.config import load
 from memolith.domain.memories import Event, Source
@@ -24,9 +23,9 @@ from memolith.exchange.records import Chronicle, Ending, Record
 from memolith.ports.clock import Clock
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import WordCounter
-from memolith.testing.trespass import DOORS, Things, furnish
-
-from .looking import RecordingEmbedder
+from support.databases import bytes_under
+from support.plaintext_search import RecordingEmbedder
+from support.tenant_isolation import DOORS, Things, furnish
 
 TOKEN = "gh~p_a8Kd03Lmqpx9Zt7bVn2cRw5yUe1iOaSdFgHj".replace("~", "")
 GIVEN = Things(

@@ -30,6 +30,7 @@ from memolith.testing.builders import (
 )
 from memolith.testing.store_records import remember, say
 from memolith.testing.store_search import NOW, found, worded
+from support.rows import check_each
 
 pytestmark = pytest.mark.sqlite
 
@@ -241,7 +242,7 @@ def test_a_full_disk_undoes_the_transaction_and_says_so(store: SqliteStore) -> N
         assert worded(snapshot, "tea") == [[1, 3]]
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("error", "expected"),
     [
         (apsw.BusyError, StoreUnavailable),

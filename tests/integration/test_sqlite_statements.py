@@ -10,7 +10,6 @@ import apsw
 import apsw.ext
 import pytest
 
-from everything import do_everything
 from memolith.adapters.crypto.plain import PlainCipher
 from memolith.adapters.sql.copying import page
 from memolith.adapters.sql.tables import TABLES
@@ -25,6 +24,7 @@ from memolith.testing.builders import (
     record_id,
     short_entry,
 )
+from support.all_operations import do_everything
 
 pytestmark = pytest.mark.sqlite
 

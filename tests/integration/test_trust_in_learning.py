@@ -7,9 +7,6 @@ from typing import Any
 
 import pytest
 
-from integration.injection import KNOWN, small
-from integration.learning import START
-from integration.learning import work_off as worked_off
 from memolith import Memolith, Message, OwnerMemory
 from memolith.adapters.chat.openai import OpenAIChat
 from memolith.domain.memories import Memory, Origin, State
@@ -22,6 +19,9 @@ from memolith.testing.arbitrators import ScriptedArbitrator
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.testing.model_server import Asked, ModelServer
+from support.injection_trials import KNOWN, small
+from support.scripted_learning import START
+from support.scripted_learning import work_off as worked_off
 
 OWNER = "johanna"
 MORNING = "Bob walks along the old harbour every morning"

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from integration.learning import START, remembering
 from memolith import Memolith
 from memolith.domain.work import Work
 from memolith.services.turns import LEASE_S, TURN
 from memolith.testing.clock import SettableClock
 from memolith.testing.model_server import Asked
+from support.scripted_learning import START, remembering
 
 _NUMBER = re.compile(r"Box (\d+) of (\w+) holds lamps\.")
 _PATIENCE_S = 60.0

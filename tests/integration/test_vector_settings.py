@@ -10,7 +10,6 @@ from pathlib import Path
 import apsw
 import pytest
 
-from chroma import on_server
 from memolith import Memolith, Message, Role
 from memolith.adapters.chroma.server import ChromaServer
 from memolith.config import Loaded, load
@@ -18,6 +17,7 @@ from memolith.errors import InvalidConfiguration, ServiceFailed
 from memolith.stores import reset_store
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
+from support.chroma import on_server
 
 PLACES = ("kitchen", "garden", "harbour", "library", "cellar", "attic", "market", "school")
 THINGS = ("key", "map", "lamp", "letter", "coin", "book", "rope", "clock", "stone", "photo")

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from databases import POSTGRES, SQLITE, execute
 from memolith import Memolith, Message, OwnerMemory
 from memolith.adapters.crypto.master import KeyFile
 from memolith.adapters.crypto.plain import PlainCipher
@@ -27,6 +26,7 @@ from memolith.ports.idempotency import Reply
 from memolith.ports.usage import Spent
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
+from support.databases import POSTGRES, SQLITE, execute
 
 
 class Ticking(SettableClock):

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from databases import SQLITE, rows
 from memolith import Memolith, Message, OwnerMemory
 from memolith.adapters.crypto.plain import PlainCipher
 from memolith.adapters.sql.tables import OWNED
@@ -16,8 +15,8 @@ from memolith.domain.work import Mark, Progress, Work
 from memolith.ports.store import Store
 from memolith.ports.usage import Spent
 from memolith.testing.clock import SettableClock
-
-from .looking import Opener
+from support.databases import SQLITE, rows
+from support.plaintext_search import Opener
 
 _KINDS = frozenset({"fact", "identity", "preference"})
 

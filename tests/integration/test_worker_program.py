@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from databases import PLACES
-from integration.learning import OWNER, client
 from memolith import Memolith
 from memolith.config import load
 from memolith.domain.work import Work
 from memolith.services.turns import LEASE_S
 from memolith.testing.model_server import Asked, ModelServer
+from support.databases import PLACES
+from support.scripted_learning import OWNER, client
 
 PROGRAM = Path(sys.executable).with_name("memolith")
 DEADLINE_S = 60.0

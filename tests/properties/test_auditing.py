@@ -5,12 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from corpora.audited import load_audited
 from memolith.domain.audits import Audit, Told
 from memolith.policies.auditing import judged
 from memolith.policies.nearness import nearest_before
 from memolith.policies.vectors import cosines
 from memolith.services.audit import audited
-from memolith.testing.audited import load_audited
 
 GOOD = [each.text for each in load_audited() if each.label == "good"]
 TEXTS = [each.text for each in load_audited()]

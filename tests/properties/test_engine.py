@@ -5,16 +5,16 @@ from __future__ import annotations
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from corpora.meaning_edits import swaps
+from corpora.pairs import Pair, load_pairs
 from memolith import Memolith, Message
 from memolith.errors import InvalidInput
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.testing.pairs import Pair, load_pairs
-from memolith.testing.swaps import swaps
+from support.rows import check_each
 
 EMBEDDER = HashingEmbedder(64)
 TEXTS = st.lists(st.text(min_size=1, max_size=60), min_size=1, max_size=6)
@@ -84,7 +84,7 @@ def test_two_owners_with_the_same_texts_get_the_same_ranking(
             assert alice == bob
 
 
-@pytest.mark.parametrize("pair", load_pairs(), ids=lambda pair: pair.a[:30])
+@check_each("pair", load_pairs())
 def test_no_two_different_facts_become_one(pair: Pair) -> None:
     with opened(clock()) as memory:
         first = memory.remember(pair.a, owner="alice")

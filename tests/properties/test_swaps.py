@@ -6,7 +6,7 @@ from collections.abc import Callable
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memolith.testing.swaps import KINDS, MARK_KINDS, swaps
+from corpora.meaning_edits import KINDS, MARK_KINDS, swaps
 
 Draw = Callable[[st.SearchStrategy[str]], str]
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memolith.policies.actions import SPEAK, split_action
+from support.rows import check_each
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("reply", "action", "text"),
     [
         ("ACTION: SPEAK\nHello.", "SPEAK", "Hello."),

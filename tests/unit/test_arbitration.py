@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +20,7 @@ from memolith.policies.merging import (
     Verdict,
 )
 from memolith.testing.builders import memory
+from support.rows import check_each
 
 MERGING = TwoThresholds()
 KNOWN = memory(1, "Uses Go", kind="preference", importance=0.9, tags=("go",))
@@ -34,7 +34,7 @@ def test_it_is_a_merging_that_revives() -> None:
     assert (merging.by_similarity, merging.revives) == (True, True)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("similarity", "expected"),
     [
         (0.0, Insert()),
@@ -75,7 +75,7 @@ def test_what_has_a_key_of_its_own_is_compared_by_its_words_alone() -> None:
     assert isinstance(MERGING.decide(keyed, [KNOWN], None), Rewrite)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("verdict", "expected"),
     [
         (Verdict(Operation.ADD), Insert()),

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from memolith.errors import InvalidInput
 from memolith.policies import arguments
+from support.rows import check_each
 
 DAY = 86_400
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "seconds"),
     [
         ("", None),
@@ -30,7 +31,7 @@ def test_expiry_is_read_and_capped_at_a_year(text: str, seconds: int | None) -> 
     assert (None if lasting is None else lasting.total_seconds()) == seconds
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         "0d",

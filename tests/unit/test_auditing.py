@@ -1,11 +1,12 @@
 import pytest
 
+from corpora.audited import Labelled, load_audited
 from memolith.domain.messages import Message, Role
 from memolith.policies.auditing import Judgement, judged
 from memolith.policies.fragments import fragment
 from memolith.policies.learning import SentencesLearned
-from memolith.testing.audited import Labelled, load_audited
 from memolith.text.hollow import filler
+from support.rows import check_each
 
 LABELLED = load_audited()
 GOOD = [each.text for each in LABELLED if each.label == "good"]
@@ -21,7 +22,7 @@ def test_there_is_enough_to_judge_by() -> None:
     assert len({each.text for each in LABELLED}) == len(LABELLED)
 
 
-@pytest.mark.parametrize("text", GOOD)
+@check_each("text", GOOD)
 def test_a_memory_worth_keeping_is_no_junk(text: str) -> None:
     assert judged(text) == {}
 
@@ -31,7 +32,7 @@ def test_most_junk_is_told() -> None:
     assert len(passed) <= NOT_TOLD, passed
 
 
-@pytest.mark.parametrize("label", ["fragment", "filler", "echo"])
+@check_each("label", ["fragment", "filler", "echo"])
 def test_junk_is_told_as_what_it_is(label: str) -> None:
     told = [(each, judged(each.text)) for each in JUNK if each.label == label]
     wrong: list[Labelled] = [each for each, found in told if found and label not in found]
@@ -43,7 +44,7 @@ def test_what_has_a_key_is_no_fragment() -> None:
     assert judged("12", keyed=True) == {}
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         "Sure, here is a list of my medication.",
@@ -67,7 +68,7 @@ def test_a_name_behind_a_greeting_is_none_of_its_own() -> None:
     assert filler("Hi, my name is Anna.") is None
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         "我喜欢喝茶",
@@ -82,7 +83,7 @@ def test_of_other_languages_nothing_is_said(text: str) -> None:
     assert judged(text) == {}
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "why"),
     [
         ("", "no words"),

@@ -10,17 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpora.changes import Change, Label, load_changes
+from corpora.meaning_edits import KINDS as SWAP_KINDS
+from corpora.meaning_edits import Swap, swaps
+from corpora.pairs import load_pairs
 from memolith.policies.changing.likeness import Likeness
 from memolith.policies.changing.relation import Relation, plainly_told, relation
 from memolith.policies.changing.values import KINDS, compare
-from memolith.testing.changes import Change, Label, load_changes
-from memolith.testing.pairs import load_pairs
-from memolith.testing.swaps import KINDS as SWAP_KINDS
-from memolith.testing.swaps import Swap, swaps
 from memolith.text.analysis import terms
 from memolith.text.normal import content_key
 from memolith.text.statements import read, search_terms
 from memolith.text.statements.reading import _patterns, grammars
+from support.rows import check_each
 
 PAIRS = load_changes()
 TEXTS = sorted({text for pair in PAIRS for text in (pair.old, pair.new)})
@@ -41,7 +42,7 @@ def test_there_are_enough_pairs_of_each_label() -> None:
     assert min(len(_of(label)) for label in Label) >= 30
 
 
-@pytest.mark.parametrize("label", Label)
+@check_each("label", Label)
 def test_no_pair_is_called_changed_or_restated_that_is_not(label: Label) -> None:
     for pair in _of(label):
         found = relation(pair.old, pair.new).relation
@@ -59,9 +60,7 @@ def test_most_changes_and_restatements_are_found() -> None:
         assert len(found) >= share * len(pairs)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "marked"),
-    [
+@check_each(("old", "new", "marked"), [
         ("I work at NASA.", "I work at Google.", "I work at Google now."),
         ("I work as a nurse.", "I work as a teacher.", "I now work as a teacher."),
         ("My boss is Karen.", "My boss is Tom.", "My new boss is Tom."),
@@ -83,8 +82,7 @@ def test_most_changes_and_restatements_are_found() -> None:
         ("My boss lives in Oslo.", "My boss lives in Bergen.", "My boss moved to Bergen."),
         ("Ich arbeite bei Bosch.", "Ich arbeite bei Siemens.", "Ich arbeite jetzt bei Siemens."),
         ("Mein Chef ist Tom.", "Mein Chef ist Karl.", "Mein neuer Chef ist Karl."),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_of_what_one_may_have_two_only_a_word_of_change_tells(
     old: str, new: str, marked: str
 ) -> None:
@@ -92,17 +90,14 @@ def test_of_what_one_may_have_two_only_a_word_of_change_tells(
     assert relation(old, marked).relation is Relation.CHANGED
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "named"),
-    [
+@check_each(("old", "new", "named"), [
         ("I use Notion.", "I use Slack now.", "I switched from Notion to Slack."),
         ("I play tennis.", "I now play chess.", "I switched from tennis to chess."),
         ("My friend lives in Oslo.", "My friend moved to Bergen.",
          "My friend moved from Oslo to Bergen."),
         ("My sister works at Nokia.", "My sister works at Google now.",
          "My sister switched from Nokia to Google."),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_of_what_one_has_several_only_the_name_of_the_old_one_tells(
     old: str, new: str, named: str
 ) -> None:
@@ -124,7 +119,7 @@ def _swaps() -> Mapping[str, Sequence[Swap]]:
     return {kind: [swap for swap in made if swap.kind == kind] for kind in SWAP_KINDS}
 
 
-@pytest.mark.parametrize("kind", sorted(set(SWAP_KINDS) - ANOTHER_VALUE))
+@check_each("kind", sorted(set(SWAP_KINDS) - ANOTHER_VALUE))
 def test_a_swap_that_gives_no_other_value_is_no_change(kind: str) -> None:
     for swap in _swaps()[kind]:
         if "no longer" not in swap.changed:
@@ -136,7 +131,7 @@ def _is_turned_round(text: str) -> bool:
     return "is now" in text or "is no longer" in text
 
 
-@pytest.mark.parametrize("kind", sorted(set(SWAP_KINDS) - ANOTHER_VALUE - {"tense", "possessive"}))
+@check_each("kind", sorted(set(SWAP_KINDS) - ANOTHER_VALUE - {"tense", "possessive"}))
 def test_what_changed_is_no_change_once_it_is_swapped(kind: str) -> None:
     of_text: dict[str, list[str]] = {swap.original: [] for swap in _swaps()[kind]}
     for swap in _swaps()[kind]:
@@ -147,7 +142,7 @@ def test_what_changed_is_no_change_once_it_is_swapped(kind: str) -> None:
                 assert relation(pair.old, changed).relation is not Relation.CHANGED, changed
 
 
-@pytest.mark.parametrize(
+@check_each(
     "told",
     [
         "{}?",
@@ -189,7 +184,7 @@ def test_what_is_so_only_then_or_there_changes_nothing(behind: str, *, are_all: 
         assert relation(pair.old, new).relation is not Relation.CHANGED, new
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("old", "new"),
     [
         ("I live in Texas.", "I live in Paris."),

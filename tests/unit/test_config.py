@@ -26,6 +26,7 @@ from memolith.profiles.facts import FactsNumbers, facts
 from memolith.profiles.standard import standard
 from memolith.profiles.tiers import tiers
 from memolith.profiles.timeline import timeline
+from support.rows import check_each
 
 # The whole of the sample that the documentation shows.
 SAMPLE = """
@@ -265,7 +266,7 @@ def test_a_key_in_the_file_is_refused_and_not_repeated() -> None:
     assert "sk-12345" not in str(error)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("line", "expected"),
     [
         ("rag_limit = 0", "a whole number from 1 to 100, not 0"),
@@ -294,7 +295,7 @@ def test_a_whole_number_will_do_for_a_number() -> None:
     assert load(written("[memory]\nbusy_timeout_s = 3")).settings.busy_timeout_s == 3.0
 
 
-@pytest.mark.parametrize("text", ["[memory", "[memory]\nrag_limit = ", "[memory]\na = 'x"])
+@check_each("text", ["[memory", "[memory]\nrag_limit = ", "[memory]\na = 'x"])
 def test_a_file_that_is_not_toml_is_an_error_with_its_line(text: str) -> None:
     error = refused(text)
     assert "is not TOML" in error.problem
@@ -359,7 +360,7 @@ def test_what_is_in_force_has_every_setting_with_its_origin() -> None:
     assert rows["rag_threshold"].note == "companion only"
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("shown", "expected"),
     [
         ("postgresql://u:secret@host/db", "postgresql://***@host/db"),

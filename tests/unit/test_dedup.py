@@ -2,10 +2,9 @@
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from memolith.domain.memories import Memory, State
 from memolith.policies.dedup import same_fact
+from support.rows import check_each
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -44,12 +43,12 @@ def test_of_the_same_age_the_first_id_is_restated() -> None:
     assert same_fact(None, [second, first]) is first
 
 
-@pytest.mark.parametrize("state", [state for state in State if state is not State.ACTIVE])
+@check_each("state", [state for state in State if state is not State.ACTIVE])
 def test_only_an_active_memory_is_restated(state: State) -> None:
     assert same_fact(None, [memory("a", state=state)]) is None
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("candidate", "stored", "decision"),
     [
         (None, None, "restate"),

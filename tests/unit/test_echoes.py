@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpora.hostile import HOSTILE
 from memolith.policies.echoes import is_echo, without_context
 from memolith.policies.evidence import sources
 from memolith.policies.rendering.model import Material, Rendering
@@ -16,8 +17,8 @@ from memolith.profiles.facts import facts
 from memolith.profiles.standard import standard
 from memolith.profiles.tiers import tiers
 from memolith.profiles.timeline import timeline
-from memolith.testing.hostile import HOSTILE
-from samples import recalled, words
+from support.profile_cases import recalled, words
+from support.rows import check_each
 
 PROFILES = {
     one.name: one for one in (standard(), companion(), facts(), chunks(), tiers(), timeline())
@@ -55,10 +56,10 @@ def test_what_a_profile_renders_is_taken_out_and_nothing_else(name: str, texts: 
     assert lines(without_context(f"{BEFORE}\n\n{block}\n\n{AFTER}")) == lines(BEFORE + "\n" + AFTER)
 
 
-@pytest.mark.parametrize("name", ["standard", "tiers"])
-@pytest.mark.parametrize("base", [DOCUMENT, "Alex works at NASA.\nMoved to Oslo."])
-@pytest.mark.parametrize("state", ["", "face up"])
-@pytest.mark.parametrize("texts", [(), ("The user lives in Oslo.",)])
+@check_each("name", ["standard", "tiers"])
+@check_each("base", [DOCUMENT, "Alex works at NASA.\nMoved to Oslo."])
+@check_each("state", ["", "face up"])
+@check_each("texts", [(), ("The user lives in Oslo.",)])
 def test_a_base_memory_is_taken_out_too(
     name: str, base: str, state: str, texts: tuple[str, ...]
 ) -> None:
@@ -67,7 +68,7 @@ def test_a_base_memory_is_taken_out_too(
     assert lines(without_context(f"{BEFORE}\n{block}\n\n{AFTER}")) == lines(BEFORE + "\n" + AFTER)
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         "",

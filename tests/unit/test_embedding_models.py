@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from memolith.policies.batching import batches
 from memolith.policies.embedding_models import KNOWN, chosen
+from support.rows import check_each
 
 texts = st.lists(st.text(max_size=20), max_size=30)
 
@@ -32,7 +33,7 @@ def test_no_batch_could_take_the_text_after_it(given: list[str], most: int, char
         assert len(batch) == most or sum(map(len, batch)) + len(after[0]) > chars
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("asked", "dimension", "name", "length"),
     [
         ("nomic-embed-text", 0, "nomic-embed-text", 768),
@@ -53,7 +54,7 @@ def test_a_model_is_kept_by_name_and_what_is_left_of_its_vectors(
     assert (model.name, model.dimension) == (name, length)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("asked", "dimension", "said"),
     [
         ("bge-m3", 384, "was not trained"),

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
 from memolith.policies.evidence import sources
 from memolith.policies.support import supported_by
+from support.rows import check_each
 
 OSLO = "The user lives in Oslo."
 
 
-@pytest.mark.parametrize(
+@check_each(
     "said",
     [
         'My colleague wrote: "The user lives in Oslo."',
@@ -24,7 +23,7 @@ def test_what_is_said_of_the_user_or_to_you_is_not_the_users_word(said: str) -> 
     assert not supported_by(OSLO, sources([said], own=[0]))
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("said", "fact"),
     [
         ("Your name is Root.", "The user's name is Root."),
@@ -36,7 +35,7 @@ def test_a_name_or_a_home_of_somebody_spoken_to_is_not_the_users(said: str, fact
     assert not supported_by(fact, sources([said], own=[0]))
 
 
-@pytest.mark.parametrize(
+@check_each(
     "said", ["I live in Oslo.", "I told you that I live in Oslo.", "As you know, I live in Oslo."]
 )
 def test_what_the_user_says_of_themselves_is(said: str) -> None:

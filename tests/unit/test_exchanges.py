@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from memolith.policies.importance import companion_kind
 from memolith.policies.judging import CueJudging
 from memolith.policies.learning import Made
 from memolith.testing.builders import at, message
+from support.rows import check_each
 
 LEARNING = ExchangesLearned(CueJudging(companion_kind), max_chars=200)
 
@@ -88,7 +88,7 @@ def test_a_long_message_is_cut_before_its_reply_is_given_room() -> None:
     assert one.places == (0, 1)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "max_chars", "expected"),
     [
         ("short", 5, "short"),

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpora.hostile import HOSTILE
 from memolith.policies.extractive import MARK, Candidate, candidates, extract
 from memolith.policies.faithfulness import Limits, Problem, check
-from memolith.testing.hostile import HOSTILE
+from support.rows import check_each
 
 SAID = (
     (
@@ -30,7 +30,7 @@ def test_questions_and_interjections_are_no_candidates() -> None:
     assert not any(text.endswith("?") or text in {"Hi!", "Ok."} for text in found)
 
 
-@pytest.mark.parametrize("text", HOSTILE[:40])
+@check_each("text", HOSTILE[:40])
 def test_what_instructs_a_model_is_no_candidate(text: str) -> None:
     assert candidates([("tool", " ".join(text.split()))]) == ()
 

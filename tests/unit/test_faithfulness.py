@@ -2,12 +2,12 @@ from __future__ import annotations
 
 from datetime import date
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpora.grounding import SUPPORTED
 from memolith.policies.faithfulness import Limits, Problem, check, likeness, repeats
-from samples_of_support import SUPPORTED
+from support.rows import check_each
 
 LIMITS = Limits(max_words=60, max_sentences=3)
 SAID = (
@@ -35,7 +35,7 @@ def test_a_good_summary_has_no_problem() -> None:
     assert found.kept >= found.expected > 0
 
 
-@pytest.mark.parametrize("summary", ["", "  \n", "Preferences:"])
+@check_each("summary", ["", "  \n", "Preferences:"])
 def test_one_that_says_nothing_is_empty(summary: str) -> None:
     assert problems(summary) == (Problem.EMPTY,)
 
@@ -44,7 +44,7 @@ def test_one_that_loses_most_names_and_numbers_is_told() -> None:
     assert problems("The user was moving with a partner to another city.") == (Problem.LOSES,)
 
 
-@pytest.mark.parametrize(
+@check_each(
     "summary",
     [
         GOOD.replace("Anna", "Eva"),
@@ -77,7 +77,7 @@ def test_one_that_is_too_long_is_told() -> None:
     assert Problem.TOO_LONG in problems(GOOD, limits=Limits(max_words=90, max_sentences=1))
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         "The user lives in Oslo with Anna. With Anna the user lives in Oslo.",

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memolith.policies.forgetting import Ebbinghaus, Fading, Wear, freshness
+from support.rows import check_each
 
 COMPANION = {
     "correction": Fading(0.50, 0.35),
@@ -30,7 +31,7 @@ def strength(
 
 
 # Golden values, computed by hand from the formula.
-@pytest.mark.parametrize(
+@check_each(
     ("kind", "importance", "accesses", "days", "decay_factor", "expected"),
     [
         ("fact", 0.569, 0, 7, 0.80, 0.3),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,6 +28,7 @@ from memolith.policies.histories import (
     unique_of,
 )
 from memolith.policies.rendering.defusing import QUOTED
+from support.rows import check_each
 
 ROLES = st.sampled_from(["user", "assistant", "tool", "call"])
 
@@ -98,7 +98,7 @@ def test_only_what_the_user_says_is_a_turn() -> None:
     assert turns_of(talk("user", "assistant", "tool", "user")) == 2
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("content", "text"),
     [
         ("one", "one"),

@@ -1,15 +1,14 @@
 """Importance and kind by cues: the companion profile's arithmetic."""
 
-import pytest
-
 from memolith.policies.importance import companion_kind, importance, standard_kind
 from memolith.text.cues import CueKind
+from support.rows import check_each
 
 NAMING, IDENTITY = CueKind.NAMING, CueKind.IDENTITY
 CORRECTION, PREFERENCE = CueKind.CORRECTION, CueKind.PREFERENCE
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("cues", "words", "expected"),
     [
         ([], 10, 0.30),
@@ -36,7 +35,7 @@ def test_importance_adds_up(cues: list[CueKind], words: int, expected: float) ->
     assert importance(cues, words=words) == expected
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("cues", "companion", "standard"),
     [
         ([], "context", "fact"),

@@ -19,6 +19,7 @@ import memolith_minilm
 from memolith.adapters.embedders.local import LocalEmbedder
 from memolith.adapters.embedders.wordpiece import WordPieceCounter
 from memolith.errors import InvalidConfiguration
+from support.rows import check_each
 
 _EMBEDDER = LocalEmbedder()
 
@@ -38,7 +39,7 @@ def _embed(*texts: str) -> np.ndarray:
 
 
 # What the published float32 model gives, computed from its weights in numpy.
-@pytest.mark.parametrize(
+@check_each(
     ("one", "other", "similarity"),
     [
         ("What is my name?", "My name is Alice and I live in Oslo", 0.463),
@@ -122,12 +123,12 @@ def test_a_megabyte_is_embedded_by_its_beginning() -> None:
     np.testing.assert_array_equal(_embed(beginning * 560)[0], _embed(beginning)[0])
 
 
-@pytest.mark.parametrize("text", ["", " \n\t", "\0", "\x7f\x1b", "\u200b"])
+@check_each("text", ["", " \n\t", "\0", "\x7f\x1b", "\u200b"])
 def test_a_text_without_a_word_piece_has_a_vector_of_length_0(text: str) -> None:
     assert not _embed(text).any()
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         "😀",

@@ -7,13 +7,13 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
 from memolith.adapters.sql.nearby import Near, NearbySearch
 from memolith.domain.recall import Scope
 from memolith.policies.vectors import cosines, quantise
 from memolith.testing.builders import at
+from support.rows import check_each
 
 DIMENSION = 32
 QUERY = quantise(np.eye(DIMENSION)[0])
@@ -63,7 +63,7 @@ def searched(named: Named, limit: int, at_least: float) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("at_least", [-np.inf, 0.5, 0.9])
+@check_each("at_least", [-np.inf, 0.5, 0.9])
 def test_one_item_of_many_passages_does_not_hide_the_others(at_least: float) -> None:
     named = Named([(1, 0.99)] * 900 + [(2, 0.95), (3, 0.94), (4, 0.2)])
     assert searched(named, 3, at_least) == [1, 2, 3]

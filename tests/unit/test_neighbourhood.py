@@ -3,13 +3,12 @@ from __future__ import annotations
 import sys
 from types import FrameType
 
-import pytest
-
 from memolith import Memolith
 from memolith.testing.embedders import HashingEmbedder, WordCounter
+from support.rows import check_each
 
 
-@pytest.mark.parametrize("profile", ["standard", "companion", "facts", "tiers"])
+@check_each("profile", ["standard", "companion", "facts", "tiers"])
 def test_what_is_near_to_a_new_memory_is_searched_once(profile: str) -> None:
     searches: list[str] = []
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from corpora.hostile import PLANTED
 from memolith.domain.memories import Origin
 from memolith.policies.dialects import STANDARD
 from memolith.policies.echoes import without_context
@@ -11,7 +10,7 @@ from memolith.policies.evidence import sources
 from memolith.policies.support import needed
 from memolith.prompts.extraction import extraction
 from memolith.prompts.transcripts import Spoken
-from memolith.testing.hostile import PLANTED
+from support.rows import check_each
 
 NONCE = "9f2c41d07ab3e586"
 ASKED = (
@@ -22,9 +21,9 @@ ASKED = (
 )
 
 
-@pytest.mark.parametrize(("text", "fact"), PLANTED, ids=range(len(PLANTED)))
-@pytest.mark.parametrize("asked", ASKED)
-@pytest.mark.parametrize("origin", [Origin.TOOL, Origin.DOCUMENT])
+@check_each(("text", "fact"), PLANTED)
+@check_each("asked", ASKED)
+@check_each("origin", [Origin.TOOL, Origin.DOCUMENT])
 def test_what_is_planted_is_never_the_users(
     text: str, fact: str, asked: str, origin: Origin
 ) -> None:
@@ -35,7 +34,7 @@ def test_what_is_planted_is_never_the_users(
     assert after is None or after.origin is origin
 
 
-@pytest.mark.parametrize(("text", "fact"), PLANTED, ids=range(len(PLANTED)))
+@check_each(("text", "fact"), PLANTED)
 def test_what_is_planted_stays_in_its_turn(text: str, fact: str) -> None:
     del fact
     said = (Spoken("What does it say?", "user"), Spoken(text, "tool"), Spoken("Ok?", "user"))
@@ -50,7 +49,7 @@ def test_what_is_planted_stays_in_its_turn(text: str, fact: str) -> None:
     assert asked.count(f"END CONVERSATION {NONCE}") == 1
 
 
-@pytest.mark.parametrize(("text", "fact"), PLANTED, ids=range(len(PLANTED)))
+@check_each(("text", "fact"), PLANTED)
 def test_taking_context_out_of_it_leaves_nothing_more_dangerous(text: str, fact: str) -> None:
     del fact
     assert len(without_context(text)) <= len(text)

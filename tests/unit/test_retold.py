@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from datetime import date
 
-import pytest
-
 from memolith.policies.documents import left_of
 from memolith.policies.retold import retold
+from support.rows import check_each
 
 LIVES = "We met a heron. I live in Oslo."
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("told", "sentence", "expected"),
     [
         (LIVES, "I live in Oslo.", True),

@@ -1,7 +1,5 @@
 """Routing by example: a labelled set, English and German."""
 
-import pytest
-
 from memolith.domain.memories import Origin
 from memolith.policies.routing import (
     EPISODIC,
@@ -13,6 +11,7 @@ from memolith.policies.routing import (
     allowed,
     route,
 )
+from support.rows import check_each
 
 ENGLISH = {
     PROCEDURAL: [
@@ -163,13 +162,13 @@ GERMAN = {
 LABELLED = [(k, text) for label in (ENGLISH, GERMAN) for k, ts in label.items() for text in ts]
 
 
-@pytest.mark.parametrize(("kind", "text"), LABELLED)
+@check_each(("kind", "text"), LABELLED)
 def test_a_sentence_of_the_user_goes_where_it_belongs(kind: str, text: str) -> None:
     assert route(text, origin=Origin.USER) == kind
 
 
-@pytest.mark.parametrize("origin", [origin for origin in Origin if origin is not Origin.USER])
-@pytest.mark.parametrize("text", [*ENGLISH[PROCEDURAL], *GERMAN[PROCEDURAL]])
+@check_each("origin", [origin for origin in Origin if origin is not Origin.USER])
+@check_each("text", [*ENGLISH[PROCEDURAL], *GERMAN[PROCEDURAL]])
 def test_nobody_else_has_preferences(origin: Origin, text: str) -> None:
     assert route(text, origin=origin) == SEMANTIC
 
@@ -181,7 +180,7 @@ def test_a_kind_is_kept_but_for_preferences_of_others() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text", ["", "```\nI always use tabs\n```", "`I prefer tea`", "...", "Do you know what I like?"]
 )
 def test_what_says_nothing_is_an_episode(text: str) -> None:

@@ -21,6 +21,7 @@ from memolith.text.entities import names_something
 from memolith.text.quantities import holds_number_or_date
 from memolith.text.signs import is_about_now, is_statement, tells_preference
 from memolith.text.technical import holds_technical_term
+from support.rows import check_each
 
 # A few of the golden values, for where they are not at hand: novelty, the four signals in order,
 # salience, importance.
@@ -36,7 +37,7 @@ OWN_CASES = [
 ]
 
 
-@pytest.mark.parametrize(("distance", "held", "expected_salience", "expected"), OWN_CASES)
+@check_each(("distance", "held", "expected_salience", "expected"), OWN_CASES)
 def test_importance_is_six_tenths_novelty_and_four_salience(
     distance: float, held: tuple[bool, bool, bool, bool], expected_salience: float, expected: float
 ) -> None:
@@ -82,7 +83,7 @@ def test_the_threshold_may_be_another() -> None:
     assert SalienceKeeping(kept_from=0.0).weigh("It rained.", novelty=0.0, pieces=3).kept
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         "I met Anna at the station.",
@@ -106,7 +107,7 @@ def test_a_name_is_found(text: str) -> None:
     assert names_something(text)
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         "",
@@ -131,43 +132,34 @@ def test_no_name_is_found(text: str) -> None:
     assert not names_something(text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+@check_each("text", [
         "It costs 5 euros.", "It weighs 5kg.", "Three of us went.", "See you on Monday.",
         "Im Juli regnet es.", "It is -3.5 degrees.", "2024-01-18: done",
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_number_or_date_is_found(text: str) -> None:
     assert holds_number_or_date(text)
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text", ["", "No one came.", "Use utf8 and B2B.", "1. First\n2. Then", "`x = 1`", "Ein Haus."]
 )
 def test_no_number_is_found(text: str) -> None:
     assert not holds_number_or_date(text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+@check_each("text", [
         "call my_function", "the camelCase rule", "a ValueError", "run `ls`", "```\nls\n```",
         "use --verbose", "open config.yaml", "in /etc/hosts/x", "since 1.2.3", "as UTF-8",
         "at commit 3f2a9bc1", "std::vector", "main() runs", "os.path.join", "in C++",
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_the_shape_of_an_identifier_is_technical(text: str) -> None:
     assert holds_technical_term(text, tokens=4)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+@check_each("text", [
         "", "It is nice, e.g. today.", "and/or", "- item", "It costs 3.50.", "McDonald came.",
         "A well-known thing...", "https is fine", "am 12.5. oder so", "1234567",
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_plain_words_are_not_technical(text: str) -> None:
     assert not holds_technical_term(text, tokens=0)
 

@@ -13,6 +13,7 @@ from memolith import AsyncMemolith, AsyncOwnerMemory, Memolith, OwnerMemory
 from memolith.client.doors import RemoteOwnerMemory
 from memolith.doors import OwnerDoors
 from memolith.remote import AsyncRemoteMemolith, AsyncRemoteOwnerMemory, RemoteMemolith
+from support.rows import check_each
 
 _BY_OWNER = {name for name in vars(OwnerDoors) if not name.startswith("_")}
 """Methods of the engine that call the owner's: these a client inherits as they are."""
@@ -26,7 +27,7 @@ def methods(of: type) -> dict[str, Callable[..., object]]:
     }
 
 
-@pytest.mark.parametrize("name", sorted(methods(OwnerMemory)))
+@check_each("name", sorted(methods(OwnerMemory)))
 def test_the_engine_takes_what_an_owner_takes_and_the_owner(name: str) -> None:
     own = inspect.signature(getattr(OwnerMemory, name))
     engine = inspect.signature(getattr(Memolith, name))
@@ -56,7 +57,7 @@ _REMOTE = [
 ]
 
 
-@pytest.mark.parametrize(("local", "remote"), _REMOTE)
+@check_each(("local", "remote"), _REMOTE)
 def test_the_doors_of_a_client_have_the_same_methods(local: type, remote: type) -> None:
     plain, asking = methods(local), methods(remote)
     assert set(plain) == set(asking)
@@ -65,7 +66,7 @@ def test_the_doors_of_a_client_have_the_same_methods(local: type, remote: type) 
             assert inspect.signature(method) == inspect.signature(asking[name]), name
 
 
-@pytest.mark.parametrize(("local", "remote"), _REMOTE)
+@check_each(("local", "remote"), _REMOTE)
 def test_a_client_does_nothing_by_the_librarys_own_parts(local: type, remote: type) -> None:
     inherited = {
         name

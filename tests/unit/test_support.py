@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpora.grounding import LOST, PASSED, SUPPORTED, UNSUPPORTED
 from memolith.domain.memories import Origin
 from memolith.policies.evidence import sources
 from memolith.policies.support import Support, needed, supported_by
-from samples_of_support import LOST, PASSED, SUPPORTED, UNSUPPORTED
+from support.rows import check_each
 
 TODAY = date(2024, 5, 1)
 USER, ASSISTANT, TOOL, DOCUMENT = Origin.USER, Origin.ASSISTANT, Origin.TOOL, Origin.DOCUMENT
@@ -20,17 +21,17 @@ def places(fact: str, *texts: str) -> tuple[int, ...]:
     return supported_by(fact, sources(said, [TODAY] * len(said)))
 
 
-@pytest.mark.parametrize("case", SUPPORTED, ids=lambda case: case[0])
+@check_each("case", SUPPORTED)
 def test_what_was_said_is_supported(case: tuple[str, ...]) -> None:
     assert places(*case)
 
 
-@pytest.mark.parametrize("case", UNSUPPORTED, ids=lambda case: f"{case[0]} ← {case[1][:30]}")
+@check_each("case", UNSUPPORTED)
 def test_what_was_not_said_is_not(case: tuple[str, ...]) -> None:
     assert places(*case) == ()
 
 
-@pytest.mark.parametrize("case", LOST, ids=lambda case: case[0])
+@check_each("case", LOST)
 def test_what_is_told_in_quite_other_words_is_lost(case: tuple[str, ...]) -> None:
     assert places(*case) == ()
 
@@ -40,12 +41,12 @@ def test_who_does_what_to_whom_is_not_told_apart(case: tuple[str, ...]) -> None:
     assert places(*case)
 
 
-@pytest.mark.parametrize("case", SUPPORTED, ids=lambda case: case[0])
+@check_each("case", SUPPORTED)
 def test_texts_that_say_nothing_of_it_support_nothing(case: tuple[str, ...]) -> None:
     assert places(case[0], "Hello there!", "The weather will stay as it is.") == ()
 
 
-@pytest.mark.parametrize("case", SUPPORTED[:30], ids=lambda case: case[0])
+@check_each("case", SUPPORTED[:30])
 def test_more_texts_take_no_support_away(case: tuple[str, ...]) -> None:
     fact, *texts = case
 

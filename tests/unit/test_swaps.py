@@ -1,9 +1,8 @@
 """Swaps change what is said, each kind in the way that its name says."""
 
-import pytest
-
-from memolith.testing.pairs import load_pairs
-from memolith.testing.swaps import KINDS, MARK_KINDS, Swap, language_of, swaps
+from corpora.meaning_edits import KINDS, MARK_KINDS, Swap, language_of, swaps
+from corpora.pairs import load_pairs
+from support.rows import check_each
 
 EXAMPLES = [
     ("roles", "Anna owes Bob 20 euros.", "Bob owes Anna 20 euros."),
@@ -87,7 +86,7 @@ EXAMPLES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "sentence", "changed"), EXAMPLES)
+@check_each(("kind", "sentence", "changed"), EXAMPLES)
 def test_each_kind_changes_what_its_name_says(kind: str, sentence: str, changed: str) -> None:
     assert Swap(kind, sentence, changed) in swaps(sentence)
 
@@ -97,7 +96,7 @@ def test_the_examples_cover_every_kind() -> None:
     assert set(KINDS) > MARK_KINDS
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("sentence", "unwanted"),
     [
         ("Anna and Bob like tea.", "Bob and Anna like tea."),
@@ -124,7 +123,7 @@ def test_what_says_the_same_or_nothing_is_not_made(sentence: str, unwanted: str)
     assert unwanted not in [swap.changed for swap in swaps(sentence)]
 
 
-@pytest.mark.parametrize("sentence", ["", " ", "?", "...", "🙂", "\n\n", "'", "-", "Hm"])
+@check_each("sentence", ["", " ", "?", "...", "🙂", "\n\n", "'", "-", "Hm"])
 def test_what_holds_nothing_to_change_gives_nothing(sentence: str) -> None:
     assert swaps(sentence) == []
 
@@ -135,7 +134,7 @@ def test_capitals_are_kept() -> None:
     assert "ALWAYS CALL ME BEFORE NINE" in changed
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("sentence", "language"),
     [
         ("I was in Berlin.", "en"),

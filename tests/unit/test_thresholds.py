@@ -10,11 +10,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from corpora.thresholds.cases import cases
+from corpora.thresholds.fitting import Measured, fitted, measured
 from memolith.config import Settings, load
 from memolith.config.reference import in_force
 from memolith.config.thresholds import fitted as configured
-from memolith.evals.thresholds.cases import cases
-from memolith.evals.thresholds.fitting import Measured, fitted, measured
 from memolith.policies.thresholds import FITTED, RATES, SOURCES, Thresholds
 from memolith.testing.embedders import HashingEmbedder
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from memolith.domain.items import Trait
 from memolith.domain.memories import Origin
@@ -18,24 +17,25 @@ from memolith.policies.trust import (
 )
 from memolith.profiles.standard import OUTSIDE_KINDS
 from memolith.testing.builders import memory
+from support.rows import check_each
 
 SUSPICIOUS = Trait.SUSPICIOUS
 REVIEWED = Trait.SUSPICIOUS | Trait.REVIEWED
 
 
-@pytest.mark.parametrize("origin", Origin)
+@check_each("origin", Origin)
 def test_every_origin_may_hold_facts(origin: Origin) -> None:
     assert may_hold(origin, "fact")
     assert kind_for(origin, "fact", OUTSIDE_KINDS) == "fact"
 
 
-@pytest.mark.parametrize("origin", Origin)
+@check_each("origin", Origin)
 def test_a_kind_that_is_not_believed_becomes_one_that_is(origin: Origin) -> None:
     for kind in ("identity", "preference", "correction"):
         assert may_hold(origin, kind_for(origin, kind, OUTSIDE_KINDS))
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("origin", "kind", "expected"),
     [
         (Origin.USER, "identity", False),
@@ -65,7 +65,7 @@ def test_where_nothing_is_withheld_there_is_no_mask() -> None:
     assert withheld(np.array([0, 128], dtype=np.int32), np.array([False, True])) is None
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("heard", "expected"),
     [
         ([], Origin.ASSISTANT),

@@ -2,16 +2,16 @@
 
 from urllib.parse import quote
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memolith.config.urls import is_conninfo, without_password
+from support.rows import check_each
 
 PASSWORDS = st.text(min_size=1, max_size=20).map(lambda text: f"\N{KEY}{text}\N{LOCK}")
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("url", "shown"),
     [
         ("postgresql://me:pw@host/db", "postgresql://***@host/db"),

@@ -3,7 +3,7 @@
 The same two texts stand nearer to each other with one embedder than with another, so that a
 threshold means something for one of them alone. What it is meant to mean is the same for all: how
 often it may be wrong (`RATES`). `benchmarks/thresholds.py` finds the number that does so for an
-embedder, on labelled texts that ship with the package (`memolith.evals.thresholds`).
+embedder, on labelled texts (`tests/corpora/thresholds`).
 """
 
 from __future__ import annotations

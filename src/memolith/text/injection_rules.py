@@ -1,7 +1,7 @@
 """Patterns of prompt injection, matched on folded text (see `memolith.text.folding`).
 
 English and German, and the commonest phrase in French and Spanish. Written from published
-collections' kinds of attack, and held to the labelled texts in `memolith.testing.hostile`.
+collections' kinds of attack, and tested on the labelled texts of `tests/corpora/hostile.py`.
 """
 
 from __future__ import annotations

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from integration.http.running import running
 from memolith import Memolith, OwnerMemory
 from memolith.entrypoints.http.app import Serving, create_app
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
+from support.http_server import running
 
 
 @pytest.fixture

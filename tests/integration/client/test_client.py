@@ -25,6 +25,7 @@ from memolith.errors import (
 )
 from memolith.exchange.jsonl import Remembered
 from memolith.exchange.records import Chronicle, Record
+from support.rows import check_each
 
 NAMES = ["a/b", "..", ".", "%2e%2e", "a?b=c#d", "Å ñ 日本", "x/messages", "recent", " spaced "]
 
@@ -262,7 +263,7 @@ def test_a_service_that_is_not_there_is_named() -> None:
     assert "mnk_secret" not in "".join(traceback.format_exception(failed.value))
 
 
-@pytest.mark.parametrize(
+@check_each(
     "url",
     ["127.0.0.1:8377", "", "ftp://127.0.0.1", "http://", "http://me:pass@host", "http://h?x=1"],
 )
@@ -272,7 +273,7 @@ def test_what_is_no_address_is_refused(url: str) -> None:
     assert "pass@" not in str(wrong.value)
 
 
-@pytest.mark.parametrize("timeout_s", [0, -1, float("nan"), float("inf")])
+@check_each("timeout_s", [0, -1, float("nan"), float("inf")])
 def test_what_is_no_time_is_refused(timeout_s: float) -> None:
     with pytest.raises(InvalidConfiguration, match="timeout_s"):
         Memolith.connect(timeout_s=timeout_s)

@@ -11,8 +11,7 @@ import pytest
 from memolith import AsyncMemolith, Memolith, Message, OwnerMemory
 from memolith.errors import StoreUnavailable
 from memolith.exchange.jsonl import Remembered
-
-from .wires import Wire, wired
+from support.broken_connections import Wire, wired
 
 WRITES: dict[str, Callable[[OwnerMemory], object]] = {
     "remember": lambda alice: alice.remember("Prefers metric units"),

@@ -23,8 +23,7 @@ from memolith.entrypoints.http.app import Serving, create_app
 from memolith.entrypoints.http.proxying.asking import Ask
 from memolith.entrypoints.http.proxying.upstreams import Answer
 from memolith.testing.embedders import HashingEmbedder, WordCounter
-
-from .running import running
+from support.http_server import running
 
 pytestmark = pytest.mark.soak
 

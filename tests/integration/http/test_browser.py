@@ -14,10 +14,9 @@ import pytest
 from memolith import Memolith
 from memolith.entrypoints.http.app import Serving, create_app
 from memolith.testing.embedders import HashingEmbedder, WordCounter
-
-from .browsing import Page, Report, Route, browser, serving, show
-from .proxied import Echo
-from .running import running
+from support.browser import Page, Report, Route, browser, serving, show
+from support.chat_proxy import Echo
+from support.http_server import running
 
 if TYPE_CHECKING:
     from fastapi import FastAPI

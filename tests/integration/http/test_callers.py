@@ -16,9 +16,9 @@ from memolith import Memolith
 from memolith.config import load
 from memolith.entrypoints.cli.commands.serve import run
 from memolith.entrypoints.http.app import Serving, create_app
+from support.server_process import PROGRAM, environment, served
 
 from .conftest import Caller
-from .serving import PROGRAM, environment, served
 
 
 def test_no_key_and_a_wrong_one_open_nothing(client: TestClient) -> None:

@@ -16,8 +16,7 @@ from integration.http.test_device import Assistant, wait_until_learned
 from memolith import Memolith
 from memolith.config import load
 from memolith.testing.model_server import ModelServer
-
-from .serving import environment, served
+from support.server_process import environment, served
 
 pytestmark = pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl here")
 

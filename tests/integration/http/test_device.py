@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from integration.learning import client
 from memolith import Memolith
 from memolith.adapters.transcription.openai import OpenAITranscriber
 from memolith.config import load
@@ -18,8 +17,8 @@ from memolith.entrypoints.http.app import Serving, create_app
 from memolith.entrypoints.http.device import Devices
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.testing.model_server import Asked, ModelServer
-
-from .serving import environment, served
+from support.scripted_learning import client
+from support.server_process import environment, served
 
 _NAME = "The user's name is Alex."
 _WORK = "The user works at NASA."

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from integration.http.document import document
 from memolith import Memolith, OwnerMemory
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
+from support.openapi import document
 
 from .conftest import Caller
 

@@ -16,8 +16,7 @@ from memolith.entrypoints.http import guarding, heads
 from memolith.entrypoints.http.app import Serving, create_app
 from memolith.entrypoints.http.heads import HEAD_BYTES, BoundedProtocol
 from memolith.entrypoints.http.serving import protocol
-
-from .running import running
+from support.http_server import running
 
 AT_ONCE = 4
 _PATIENCE_S = 30.0

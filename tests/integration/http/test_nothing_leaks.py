@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 import pytest
 from fastapi.testclient import TestClient
 
-from integration.http.document import document
 from memolith import Memolith
 from memolith.entrypoints.http.app import Serving, create_app
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.testing.trespass import PATTERNS, Things, furnish
+from support.openapi import document
+from support.tenant_isolation import PATTERNS, Things, furnish
 
 WORD = "zufibolema"
 

@@ -14,8 +14,6 @@ from hypothesis import HealthCheck, given, settings
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 from schemathesis.specs.openapi.schemas import OpenApiSchema
 
-from integration.http.document import document
-from integration.learning import client
 from memolith import Memolith
 from memolith.adapters.transcription.openai import OpenAITranscriber
 from memolith.entrypoints.http.app import Serving, create_app
@@ -23,8 +21,9 @@ from memolith.entrypoints.http.device import Devices
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.testing.model_server import Asked, ModelServer
-
-from .proxied import Echo
+from support.chat_proxy import Echo
+from support.openapi import document
+from support.scripted_learning import client
 
 _FEW, _MANY = 8, 300
 """Requests for each route: in each run of the tests, and in the long one."""

@@ -15,8 +15,7 @@ from memolith import Memolith
 from memolith.entrypoints.http.app import Serving, create_app
 from memolith.ports.embedder import TextRole
 from memolith.testing.embedders import HashingEmbedder, WordCounter
-
-from .running import running
+from support.http_server import running
 
 CALLERS = 300
 AT_ONCE = 4

@@ -17,7 +17,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from .serving import PROGRAM, environment
+from support.server_process import PROGRAM, environment
 
 pytestmark = [pytest.mark.soak, pytest.mark.sqlite]
 

@@ -14,8 +14,7 @@ from memolith.entrypoints.http.proxying.relaying import Proxying
 from memolith.entrypoints.http.proxying.upstreams import OpenAIUpstream
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.testing.model_server import Answer, Asked, ModelServer, cut_off, refused
-
-from .proxied import Proxied, assistant, proxied, said, streamed, user
+from support.chat_proxy import Proxied, assistant, proxied, said, streamed, user
 
 KEY = "sk-upstream-0123456789abcdef"
 NAME = "My name is Alex and I work at NASA."

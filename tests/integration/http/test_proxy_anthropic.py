@@ -10,8 +10,7 @@ import pytest
 
 from memolith.entrypoints.http.proxying.anthropic import AnthropicUpstream
 from memolith.testing.model_server import Answer, Asked, ModelServer, cut_off, refused
-
-from .proxied import Proxied, proxied, said, streamed, user
+from support.chat_proxy import Proxied, proxied, said, streamed, user
 
 KEY = "sk-ant-0123456789abcdef"
 

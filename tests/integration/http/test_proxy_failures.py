@@ -28,8 +28,7 @@ from memolith.ports.embedder import TextRole
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.testing.model_server import Answer, Asked, ModelServer
 from memolith.testing.model_server.openai import streamed as events
-
-from .proxied import Proxied, proxied, said, streamed, user
+from support.chat_proxy import Proxied, proxied, said, streamed, user
 
 HELLO = "I live in Oslo."
 

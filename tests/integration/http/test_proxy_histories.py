@@ -17,8 +17,7 @@ from memolith.entrypoints.http.proxying.upstreams import OpenAIUpstream
 from memolith.policies.histories import SUMMARY
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.testing.model_server import Asked, ModelServer
-
-from .proxied import Proxied, assistant, proxied, said, user
+from support.chat_proxy import Proxied, assistant, proxied, said, user
 
 WINDOW = 512
 

@@ -9,9 +9,8 @@ import httpx
 import pytest
 
 from memolith.testing.model_server import Asked, ModelServer
-
-from .proxied import user
-from .serving import environment, served
+from support.chat_proxy import user
+from support.server_process import environment, served
 
 
 def answer(asked: Asked) -> Any:

@@ -15,7 +15,6 @@ import psycopg
 import pytest
 from fastapi.testclient import TestClient
 
-from integration.apart import filled, make_read_only, make_writable, mount_tmpfs, run_apart
 from memolith import Memolith
 from memolith.adapters.chat.steady import Care
 from memolith.adapters.embedders.openai import OpenAIVectors
@@ -28,9 +27,10 @@ from memolith.policies.embedding_models import chosen
 from memolith.policies.retrying import Breaking, Retrying
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.testing.model_server import Answer, Asked, ModelServer, refused
-from postgres import new_database, on_server
-from postgres_proxy import proxy
-from postgres_server import own_server
+from support.mount_namespace import filled, make_read_only, make_writable, mount_tmpfs, run_apart
+from support.postgres import new_database, on_server
+from support.postgres_proxy import proxy
+from support.postgres_server import own_server
 
 WELL = {"read": "ok", "write": "ok", "embedder": "ok", "worker": "ok"}
 _PATIENCE_S = 20.0

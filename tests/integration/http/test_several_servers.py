@@ -13,17 +13,16 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from integration.learning import client
 from memolith import Memolith
 from memolith.config import load
 from memolith.entrypoints.http.app import Serving, create_app
 from memolith.entrypoints.http.proxying.configured import configured, proxying
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.testing.model_server import Asked, ModelServer
-from postgres import new_database, on_server
-
-from .proxied import user
-from .serving import environment, served
+from support.chat_proxy import user
+from support.postgres import new_database, on_server
+from support.scripted_learning import client
+from support.server_process import environment, served
 
 _WAIT_S = 20.0
 

@@ -11,15 +11,14 @@ import pytest
 from fastapi.testclient import TestClient
 from mcp import Client, MCPError
 
-from integration.http.running import running
 from memolith import Memolith
 from memolith.entrypoints.http.app import Serving, create_app
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.testing.trespass import PATTERNS, furnish
 from memolith.tools import TOOLS
-
-from .serving import MODES, asked, headers, text_of
+from support.http_server import running
+from support.mcp_client import MODES, asked, headers, text_of
+from support.tenant_isolation import PATTERNS, furnish
 
 HELLO = {
     "jsonrpc": "2.0",

@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 from mcp import Client, StdioServerParameters
 
-from .serving import text_of
+from support.mcp_client import text_of
 
 PROGRAM = Path(sys.executable).with_name("memolith")
 DEADLINE_S = 60.0

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from corpora.hostile import HOSTILE
 from memolith import Memolith, OwnerMemory, tools
 from memolith.testing.clock import SettableClock
-from memolith.testing.hostile import HOSTILE
-from memolith.testing.trespass import PATTERNS, furnish
+from support.tenant_isolation import PATTERNS, furnish
 
 PROFILES = ("standard", "companion", "facts", "chunks", "tiers", "timeline")
 

@@ -5,9 +5,9 @@ import string
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpora.meaning_edits import swaps
+from corpora.pairs import load_pairs
 from memolith.errors import InvalidInput
-from memolith.testing.pairs import load_pairs
-from memolith.testing.swaps import swaps
 from memolith.text.cleaning import clean
 from memolith.text.normal import content_key, normal_words
 

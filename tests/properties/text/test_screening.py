@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.testing.hostile import HOSTILE, TALK
-from memolith.testing.secret_samples import HARMLESS, SECRETS
+from corpora.hostile import HOSTILE, TALK
+from corpora.secret_samples import HARMLESS, SECRETS
 from memolith.text.cleaning import clean
 from memolith.text.folding import fold
 from memolith.text.screening import contains_secrets, redact, sanitize_lines, screen

@@ -20,6 +20,7 @@ from memolith.config.settings import Chat
 from memolith.errors import InvalidConfiguration, InvalidInput
 from memolith.ports.chat import Prompt, Reply, Turn
 from memolith.testing.embedders import HashingEmbedder, WordCounter
+from support.rows import check_each
 
 KEYS = {"OPENAI_API_KEY": "sk-open", "ANTHROPIC_API_KEY": "sk-anthropic", "MINE": "sk-mine"}
 
@@ -111,7 +112,7 @@ def test_a_file_without_a_key_is_named(tmp_path: Path) -> None:
         assert "chat.api_key_file" in problem(Chat("openai", "m", api_key_file=str(missing)))
 
 
-@pytest.mark.parametrize("url", ["localhost:1234", "ftp://x", "http://", "http://x:y", "x" * 9])
+@check_each("url", ["localhost:1234", "ftp://x", "http://", "http://x:y", "x" * 9])
 def test_an_address_must_be_one(url: str) -> None:
     assert problem(Chat("ollama", "m", base_url=url)).startswith("chat.base_url: must be")
 

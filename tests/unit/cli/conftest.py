@@ -21,7 +21,7 @@ from memolith.ports.tokens import TokenCounter
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.testing.model_server import ModelServer
-from unit.cli.scripted import Model, settings
+from support.scripted_chat import Model, settings
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from memolith.testing.model_server import Answer, Asked, ModelServer, cut_off, refused
-from unit.cli.scripted import FACT, Model
+from support.scripted_chat import FACT, Model
 
 pytestmark = pytest.mark.usefixtures("server")
 

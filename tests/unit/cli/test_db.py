@@ -11,7 +11,7 @@ import pytest
 
 from memolith.adapters.postgres.schema import SCHEMA
 from memolith.adapters.sqlite.schema import MIGRATIONS
-from postgres import dropped, own
+from support.postgres import dropped, own
 
 pytestmark = pytest.mark.sqlite  # or in a database, as each says
 

@@ -48,24 +48,7 @@ def test_the_tables_show_the_same(memolith: Any) -> None:
         assert part in out
 
 
-def test_changes_of_facts_are_measured_on_pairs_of_ones_own_too(
-    memolith: Any, tmp_path: Path
-) -> None:
-    assert memolith.json("eval", "changes")["changed"]["precision"] == 1.0
-    file = tmp_path / "pairs.jsonl"
-    file.write_text(
-        '{"old": "I live in Oslo.", "new": "I live in Bergen.", "label": "changed"}\n'
-        '{"old": "I like tea.", "new": "I prefer juice.", "label": "changed"}\n'
-        '{"old": "I am 34.", "new": "I am 35.", "label": "both true"}\n'
-    )
-    found = memolith.json("eval", "changes", str(file))
-    assert found["changed"] == {"precision": 0.5, "recall": 0.5}
-    assert [each["old"] for each in found["wrong"]] == ["I am 34."]
-    assert "precision 50.0%, recall 50.0%" in memolith.ok("eval", "changes", str(file)).out
-    file.write_text('{"old": "I live in Oslo."}\n')
-    assert f"{file}, line 1" in memolith("eval", "changes", str(file)).err
-    file.write_text("\n")
-    assert "holds no pairs" in memolith("eval", "changes", str(file)).err
+def test_eval_without_a_file_is_a_usage_error(memolith: Any) -> None:
     assert memolith("eval", "locomo").code == 2
 
 

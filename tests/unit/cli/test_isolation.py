@@ -16,7 +16,7 @@ from memolith import Memolith
 from memolith.entrypoints.cli.commands import COMMANDS
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.testing.trespass import Things, furnish
+from support.tenant_isolation import Things, furnish
 
 WORD, OWN_WORD = "zufibolema", "kovadirune"
 HOMES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "HOME", "USERPROFILE", "LOCALAPPDATA")

@@ -16,6 +16,7 @@ import pytest
 from memolith.entrypoints.cli import commands
 from memolith.entrypoints.cli.commands import COMMANDS
 from memolith.entrypoints.cli.main import cli
+from support.rows import check_each
 
 HEAVY = ("numpy", "rich", "apsw", "onnxruntime", "msgspec", "platformdirs", "tokenizers")
 
@@ -59,7 +60,7 @@ def test_every_command_has_help_with_an_example_and_the_common_options(
         assert option in out
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@check_each("name", COMMANDS)
 def test_the_line_in_the_table_and_the_commands_own_help_agree(name: str) -> None:
     module = importlib.import_module(f"{commands.__name__}.{COMMANDS[name].module}")
     assert module.run.name == name
@@ -68,7 +69,7 @@ def test_the_line_in_the_table_and_the_commands_own_help_agree(name: str) -> Non
     assert COMMANDS[name].help.endswith(".")
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@check_each("name", COMMANDS)
 def test_every_example_is_a_call_that_the_program_understands(name: str) -> None:
     import shlex
 

@@ -11,6 +11,7 @@ import pytest
 
 from memolith.entrypoints.mcp.clients import CLIENTS, Surroundings
 from memolith.errors import InvalidInput
+from support.rows import check_each
 
 COMMAND = ["/opt/memolith", "--owner", "alice", "mcp"]
 
@@ -120,7 +121,7 @@ def test_without_the_sdk_it_is_said_which_extra_brings_it(
     assert "pip install 'memolith[mcp]'" in refused.err
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("platform", "expected"),
     [
         ("darwin", "/h/Library/Application Support/Claude/claude_desktop_config.json"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from databases import execute
+from support.databases import execute
 
 
 def test_a_purged_memory_is_gone_for_good(memolith: Any) -> None:

@@ -4,11 +4,11 @@ import json
 import unicodedata
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memolith.entrypoints.cli.terminal import VisiblePieces, escaped_json, one_line, visible
+from support.rows import check_each
 
 ANY_TEXT = st.text(st.characters() | st.sampled_from("\x1b\x9b\x07\r\n\t\u202e\u2066\ufeff\ud800"))
 
@@ -50,7 +50,7 @@ def test_escaped_json_means_the_same(text: str) -> None:
     assert json.loads(escaped_json(json.dumps([text], ensure_ascii=False))) == [text]
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "expected"),
     [
         ("plain ä 漢字 🎉", "plain ä 漢字 🎉"),
@@ -74,7 +74,7 @@ def test_a_text_in_pieces_is_shown_as_it_would_be_whole(text: str, cuts: list[in
     assert shown + pieces.end() == visible(text)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("pieces", "shown"),
     [
         (["a\r", "\nb"], "a\nb"),

@@ -10,7 +10,7 @@ import pytest
 
 from memolith.testing.clock import SettableClock
 from memolith.testing.model_server import ModelServer, refused
-from unit.cli.scripted import FACT, Model, fact
+from support.scripted_chat import FACT, Model, fact
 
 pytestmark = pytest.mark.usefixtures("server")
 

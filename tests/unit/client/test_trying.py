@@ -20,6 +20,7 @@ from memolith.errors import (
     ServiceFailed,
     StoreUnavailable,
 )
+from support.rows import check_each
 
 URL, KEY = "http://127.0.0.1:8377", "mnk_secret"
 READ = Call("GET", "/v1/owners", answer=list[str], inside="owners", again=True)
@@ -83,7 +84,7 @@ def test_how_long_was_tried_counts_all_tries_and_pauses() -> None:
         steps.send(cut)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("call", "outcome", "again"),
     [
         (READ, CUT, True),
@@ -118,7 +119,7 @@ def test_it_waits_for_as_long_as_it_is_asked_to() -> None:
     assert pauses == [7.1]
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("reply", "kind", "words"),
     [
         (problem(401, "that key opens nothing"), Forbidden, "that key opens nothing"),
@@ -145,7 +146,7 @@ def test_how_long_to_wait_is_told() -> None:
     assert (failed.value.retryable, failed.value.retry_after_s) == (True, 60.0)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("place", "field"),
     [("tags.0", "tags"), ("messages.1.at", "messages[1].at"), ("state.str-enum[State]", "state")],
 )
@@ -164,7 +165,7 @@ def test_a_method_of_several_calls_sends_each_with_a_key_of_its_own() -> None:
     assert (second.once, second.body["kind"]) == (True, "semantic")
 
 
-@pytest.mark.parametrize("errors", [5, {"a": 1}, "text", [5], True])
+@check_each("errors", [5, {"a": 1}, "text", [5], True])
 def test_errors_of_another_form_are_still_an_error_of_the_librarys(errors: object) -> None:
     with pytest.raises(InvalidInput, match="no"):
         tried(READ, problem(422, "no", errors=errors))

@@ -36,6 +36,7 @@ from memolith.services.spending import Spending
 from memolith.services.switching import Switched
 from memolith.services.transfer import Taken
 from memolith.services.working import Worked
+from support.rows import check_each
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 JSON = st.recursive(
@@ -112,7 +113,7 @@ def _built(of: Any) -> st.SearchStrategy[Any]:
     return st.builds(of, **parts)
 
 
-@pytest.mark.parametrize("kind", SENT, ids=lambda kind: kind.__name__)
+@check_each("kind", SENT)
 def test_what_a_service_sends_is_read_as_what_it_was(kind: type) -> None:
     @settings(max_examples=15)
     @given(values(kind))
@@ -132,7 +133,7 @@ def test_any_json_is_a_value_or_no_value(sent: Any) -> None:
             continue
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), b"x", object()])
+@check_each("value", [float("nan"), float("inf"), b"x", object()])
 def test_what_json_has_not_is_refused(value: object) -> None:
     with pytest.raises(InvalidInput, match="importance"):
         encoded({"within": [value]}, "importance")

@@ -12,7 +12,7 @@ from memolith.adapters.crypto.master import KeyFile, Source
 from memolith.adapters.crypto.ring import KeyRing
 from memolith.adapters.postgres.places import place_of
 from memolith.adapters.postgres.ring import RingTables
-from postgres import dropped, own
+from support.postgres import dropped, own
 
 CHEAP = (pwhash.argon2id.OPSLIMIT_MIN, pwhash.argon2id.MEMLIMIT_MIN)
 """So that a test does not take most of a second; what is real stands in `master.MODERATE`."""

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from memolith.adapters.crypto.master import GivenKey, Passphrase, Stretching, parsed, read_key
 from memolith.errors import InvalidConfiguration, KeyUnavailable
+from support.rows import check_each
 
 from .conftest import CHEAP
 
@@ -30,7 +31,7 @@ def test_a_key_is_read_as_digits_and_as_base64(key: bytes) -> None:
         assert source.key == key
 
 
-@pytest.mark.parametrize("text", ["secret-words", "ab" * 31, "zz" * 32, "passphrase:", "é" * 44])
+@check_each("text", ["secret-words", "ab" * 31, "zz" * 32, "passphrase:", "é" * 44])
 def test_what_is_no_key_is_refused_without_being_repeated(text: str) -> None:
     with pytest.raises(InvalidConfiguration, match="32 bytes") as refused:
         parsed(text, "MEMOLITH_KEY")

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from durability.killing import killed
 from memolith.adapters.crypto.master import GivenKey, KeyFile, Passphrase
 from memolith.adapters.crypto.ring import KeyRing
 from memolith.adapters.crypto.sealed import new_key
 from memolith.adapters.postgres.places import session
 from memolith.adapters.postgres.ring import RingTables
 from memolith.errors import KeyUnavailable
-from postgres import own
+from support.postgres import own
+from support.processes import killed
 
 from .conftest import Rings
 

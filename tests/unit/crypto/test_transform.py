@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from memolith.adapters.crypto.transform import STRETCH, Transform
+from support.rows import check_each
 
 KEY = bytes(range(32))
 DIMENSIONS = st.integers(1, 400)
@@ -37,7 +38,7 @@ def test_all_products_grow_by_the_same_factor(data: st.DataObject, dimension: in
     assert (hidden @ hidden.T == STRETCH * (plain @ plain.T)).all()
 
 
-@pytest.mark.parametrize("dimension", [384, 383, 1_024])
+@check_each("dimension", [384, 383, 1_024])
 def test_the_greatest_values_fit(dimension: int) -> None:
     values = np.full((2, dimension), -128, dtype=np.int8)
     values[1] = np.where(np.arange(dimension) % 2, 127, -127)

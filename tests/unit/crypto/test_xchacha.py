@@ -13,6 +13,7 @@ from memolith.adapters.crypto.sealed import OVERHEAD_BYTES
 from memolith.adapters.crypto.xchacha import KeyRingCiphers, XChaChaCipher, XChaChaOwner
 from memolith.errors import KeyUnavailable, StoreDamaged
 from memolith.ports.cipher import Place
+from support.rows import check_each
 
 from .conftest import Rings
 
@@ -33,7 +34,7 @@ def test_what_was_sealed_opens_at_its_place(plain: bytes) -> None:
     assert len(sealed) == len(plain) + OVERHEAD_BYTES
 
 
-@pytest.mark.parametrize(
+@check_each(
     "elsewhere",
     [
         replace(PLACE, owner_id="bob"),
@@ -66,7 +67,7 @@ def test_a_changed_byte_is_noticed(at: int, flip: int) -> None:
         ALICE.open(bytes(sealed), PLACE)
 
 
-@pytest.mark.parametrize("short", [b"", b"\x01", b"\x01" * 40])
+@check_each("short", [b"", b"\x01", b"\x01" * 40])
 def test_what_is_too_short_is_refused(short: bytes) -> None:
     with pytest.raises(StoreDamaged):
         ALICE.open(short, PLACE)

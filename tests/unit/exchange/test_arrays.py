@@ -12,6 +12,7 @@ from memolith.errors import InvalidInput
 from memolith.exchange import arrays
 from memolith.exchange.arrays import elements
 from memolith.policies.arguments import MAX_MESSAGE_CHARS
+from support.rows import check_each
 
 JSON: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -60,7 +61,7 @@ def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
     assert read(b"\xef\xbb\xbf[1]") == [(1, 1)]
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("data", "field", "problem"),
     [
         (b"", "file.json:1", "expected a JSON list"),

@@ -13,6 +13,7 @@ from memolith.errors import InvalidInput
 from memolith.exchange import backup
 from memolith.exchange.jsonl import Remembered
 from memolith.exchange.records import Chronicle, Ending, Record
+from support.rows import check_each
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC)
 
@@ -118,9 +119,7 @@ def test_it_can_be_read_for_another_owner() -> None:
     assert record.history.versions[0].memory.owner_id == "bob"
 
 
-@pytest.mark.parametrize(
-    "data", [b"", b"\n", b'{"content": "x"}', b"[]", b"{", b"\xff", b"[" * 9999]
-)
+@check_each("data", [b"", b"\n", b'{"content": "x"}', b"[]", b"{", b"\xff", b"[" * 9999])
 def test_other_files_are_no_backups(data: bytes) -> None:
     file = io.BytesIO(data)
     assert not backup.is_backup(file)
@@ -133,7 +132,7 @@ def test_a_newer_form_is_refused() -> None:
         read(data)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("line", "problem"),
     [
         (b"{", "truncated"),

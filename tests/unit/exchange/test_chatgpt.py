@@ -11,6 +11,7 @@ from memolith.domain.messages import Role
 from memolith.errors import InvalidInput
 from memolith.exchange.chatgpt import read
 from memolith.exchange.transcripts import Transcript
+from support.rows import check_each
 
 
 def node(
@@ -124,7 +125,7 @@ def test_a_conversation_without_messages_is_left_out() -> None:
     assert parsed(conversation({}, "root"), conversation({}, None)) == []
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("element", "problem"),
     [
         ({"mapping": {}}, "without an id"),

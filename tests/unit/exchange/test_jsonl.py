@@ -10,6 +10,7 @@ from memolith.domain.messages import Message, Role
 from memolith.errors import InvalidInput
 from memolith.exchange.jsonl import STRETCH, Remembered, read
 from memolith.exchange.transcripts import Transcript
+from support.rows import check_each
 
 
 def parsed(*lines: str) -> list[Transcript | Remembered]:
@@ -73,7 +74,7 @@ def test_made_up_ids_are_the_same_at_every_reading_and_tell_repetitions_apart() 
     assert first == [message.external_id for message in messages(*lines, '{"content": "more"}')][:3]
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("line", "problem"),
     [
         ("{", "truncated"),

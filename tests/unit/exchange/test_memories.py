@@ -15,6 +15,7 @@ from memolith.exchange import backup
 from memolith.exchange.memories import Format, format_of, read
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
+from support.rows import check_each
 
 MEM0 = {
     "results": [
@@ -39,8 +40,8 @@ def found(content: str | bytes, format_: Format | None = None) -> list[Told]:
     return list(read(io.BytesIO(data), "m", format_))
 
 
-@pytest.mark.parametrize("indent", [None, 2])
-@pytest.mark.parametrize("given", [MEM0, MEM0["results"], {"memories": MEM0["results"]}])
+@check_each("indent", [None, 2])
+@check_each("given", [MEM0, MEM0["results"], {"memories": MEM0["results"]}])
 def test_what_mem0_gives_is_read_in_any_wrapping(given: Any, indent: int | None) -> None:
     assert found(json.dumps(given, indent=indent)) == TOLD
     assert found("\ufeff" + json.dumps(given, indent=indent), "mem0") == TOLD
@@ -85,7 +86,7 @@ def test_of_our_own_export_the_active_memories_are_read() -> None:
     assert found(lines) == [Told(kept.id, "Likes tea", "tea", Origin.TOOL)]
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("content", "form"),
     [
         ("", "jsonl"),
@@ -108,7 +109,7 @@ def test_the_form_is_told_by_the_beginning(content: str, form: str) -> None:
     assert format_of(io.BytesIO(content.encode())) == form
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("content", "field", "problem"),
     [
         ('"a"\n{"content": "b"\n', "m:2", "truncated"),
@@ -139,7 +140,7 @@ def test_what_is_wrong_names_the_line(content: str | bytes, field: str, problem:
 SAID = "My password is hunter2-and-more"
 
 
-@pytest.mark.parametrize("format_", ["mem0", "jsonl", "memolith"])
+@check_each("format_", ["mem0", "jsonl", "memolith"])
 def test_secrets_are_left_out(format_: Format) -> None:
     plain = "My password is [REDACTED]"
     (told,) = found(json.dumps(SAID))

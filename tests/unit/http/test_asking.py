@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from memolith.entrypoints.http.problems import Problem
 from memolith.entrypoints.http.proxying.asking import read_ask, told
+from support.rows import check_each
 
 HI = {"role": "user", "content": "Hi"}
 
@@ -32,7 +33,7 @@ def test_what_is_changed_keeps_all_else() -> None:
     assert (made["model"], made["new"]) == ("m", {"a": [1, None]})
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("first", "content"),
     [
         ({"role": "system", "content": "Be brief."}, "Be brief.\n\nKnown."),
@@ -49,7 +50,7 @@ def test_the_first_instruction_says_it_too(first: dict[str, Any], content: objec
     assert told([first, HI], "") == [first, HI]
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("body", "status"),
     [
         (b"", 400),
@@ -79,7 +80,7 @@ def test_any_text_comes_back_as_it_went(text: str) -> None:
     assert json.loads(ask.with_model("m").raw) == {"messages": [HI], "x": text, "model": "m"}
 
 
-@pytest.mark.parametrize("other", ["model", "Model", "MODEL"])
+@check_each("other", ["model", "Model", "MODEL"])
 def test_a_model_that_is_asked_for_is_named_once(other: str) -> None:
     # A service in Go reads names in any case, the last of them; another the first of the same.
     body = f'{{"{other}":"dear","model":"cheap","messages":[{json.dumps(HI)}]}}'.encode()

@@ -6,7 +6,6 @@ import json
 from itertools import pairwise
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from memolith.entrypoints.http.proxying.hearing import Heard, Hearing, heard
 from memolith.testing.model_server import Answer
 from memolith.testing.model_server.asked import Asked
 from memolith.testing.model_server.openai import plain, streamed
+from support.rows import check_each
 
 ASKED = Asked("openai", "/v1/chat/completions", "m")
 TEXT = "My name is Alex. Jeg heter Åse, and I work at NASA."
@@ -47,7 +47,7 @@ def test_a_stream_that_is_cut_at_any_byte_is_whole_only_with_all_of_its_text() -
         assert not reply.is_whole or reply.text == TEXT
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("finish", "is_whole"),
     [("stop", True), ("tool_calls", True), ("length", False), ("content_filter", False)],
 )
@@ -70,7 +70,7 @@ def test_of_several_replies_none_is_heard() -> None:
     assert heard(json.dumps(both).encode()) == Heard(is_whole=True)
 
 
-@pytest.mark.parametrize(
+@check_each(
     "body", [b"", b"{", b"[]", b"7", b'{"choices": 1}', b'{"choices": [[]]}', b"[" * 100_000]
 )
 def test_what_is_no_reply_is_none(body: bytes) -> None:
@@ -98,7 +98,7 @@ def test_an_event_without_end_is_not_waited_for() -> None:
     assert not hearing.reply().is_whole
 
 
-@pytest.mark.parametrize("finish", [{"a": 1}, ["stop"], 1, True])
+@check_each("finish", [{"a": 1}, ["stop"], 1, True])
 def test_an_end_that_is_no_word_is_none(finish: object) -> None:
     choice = {"index": 0, "message": {"content": "Hi"}, "finish_reason": finish}
     assert heard(json.dumps({"choices": [choice]}).encode()) == Heard("Hi")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from memolith.entrypoints.http.problems import Problem
 from memolith.entrypoints.http.proxying.translating import completion, problem, request
+from support.rows import check_each
 
 HI: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
 TOOL = {"type": "function", "function": {"name": "f", "description": "does"}}
@@ -62,7 +63,7 @@ def test_arguments_that_are_no_json_are_refused() -> None:
         request({**HI, "messages": [said]})
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("stop", "finish"),
     [
         ("end_turn", "stop"),

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpora.hostile import HOSTILE
 from memolith.domain.messages import Message, Role
 from memolith.policies.dialects import FACTS, STANDARD, TIERS, Dialect
 from memolith.profiles.facts import KINDS
@@ -16,7 +17,7 @@ from memolith.profiles.tiers import STANDARD_KINDS
 from memolith.prompts.extraction import MAX_FACTS, Fact, extraction, read_facts
 from memolith.prompts.replies import BadReply
 from memolith.prompts.transcripts import Spoken, spoken
-from memolith.testing.hostile import HOSTILE
+from support.rows import check_each
 
 NONCE = "9f2c41d07ab3e586"
 DIALECTS = (FACTS, TIERS, STANDARD)
@@ -35,7 +36,7 @@ def asked(dialect: Dialect, *turns: Spoken) -> str:
     return extraction(dialect, turns, NONCE).turns[-1].content
 
 
-@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+@check_each("dialect", DIALECTS)
 def test_a_prompt_has_rules_then_the_conversation_in_its_fence(dialect: Dialect) -> None:
     prompt = extraction(dialect, SAID, NONCE)
 
@@ -46,7 +47,7 @@ def test_a_prompt_has_rules_then_the_conversation_in_its_fence(dialect: Dialect)
     assert "> [2] assistant, 2024-05-01 (Wednesday): Nice to know, Alex.\nEND" in said.content
 
 
-@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+@check_each("dialect", DIALECTS)
 def test_the_rules_name_every_field_and_kind_that_the_schema_has(dialect: Dialect) -> None:
     prompt = extraction(dialect, SAID, NONCE)
 
@@ -59,7 +60,7 @@ def test_the_rules_name_every_field_and_kind_that_the_schema_has(dialect: Dialec
     assert dialect.ordinary in dialect.kinds
 
 
-@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+@check_each("dialect", DIALECTS)
 def test_objects_of_the_schema_require_all_they_have_and_allow_no_more(dialect: Dialect) -> None:
     schema = extraction(dialect, SAID, NONCE).schema
 
@@ -69,7 +70,7 @@ def test_objects_of_the_schema_require_all_they_have_and_allow_no_more(dialect: 
         assert one["additionalProperties"] is False
 
 
-@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+@check_each("dialect", DIALECTS)
 def test_the_rules_are_short_enough_for_a_small_model(dialect: Dialect) -> None:
     assert len(extraction(dialect, SAID, NONCE).turns[0].content) < 3_000
 
@@ -132,23 +133,21 @@ def test_an_unknown_kind_is_the_ordinary_one() -> None:
     assert {fact.kind for fact in read_facts(text, STANDARD, 1)} == {"fact"}
 
 
-@pytest.mark.parametrize(
-    ("given", "weight"), [(1, 0.1), (10, 1.0), (0, 0.5), (None, 0.5), (-3, 0.1), (99, 1.0)]
-)
+@check_each(("given", "weight"), [(1, 0.1), (10, 1.0), (0, 0.5), (None, 0.5), (-3, 0.1), (99, 1.0)])
 def test_a_weight_is_brought_to_0_to_1(given: int | None, weight: float) -> None:
     (fact,) = read_facts(reply({"content": "a", "importance": given}), FACTS, 1)
 
     assert fact.importance == weight
 
 
-@pytest.mark.parametrize("given", ["never", "0d", "30 days", "-1d", "7w", "9999999999d", None])
+@check_each("given", ["never", "0d", "30 days", "-1d", "7w", "9999999999d", None])
 def test_an_expiry_that_is_none_leaves_it_to_the_kind(given: str | None) -> None:
     (fact,) = read_facts(reply({"content": "a", "expires_in": given}), FACTS, 1)
 
     assert not fact.expires_in
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("given", "places"), [([2, 1, 2], (0, 1)), (2, (1,)), ([0, 3, -1], ()), ([], ()), (None, ())]
 )
 def test_turns_are_named_by_their_numbers(given: object, places: tuple[int, ...]) -> None:
@@ -169,12 +168,12 @@ def test_a_fact_is_taken_once_and_an_empty_one_not_at_all() -> None:
     assert [fact.content for fact in read_facts(text, STANDARD, 1)] == ["Likes tea."]
 
 
-@pytest.mark.parametrize("text", ['{"facts": []}', "[]", '```json\n{"facts": []}\n```'])
+@check_each("text", ['{"facts": []}', "[]", '```json\n{"facts": []}\n```'])
 def test_nothing_to_note_is_an_empty_list(text: str) -> None:
     assert read_facts(text, STANDARD, 1) == ()
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         "Nothing to note.",

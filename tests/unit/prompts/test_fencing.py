@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpora.hostile import HOSTILE, TALK
 from memolith.errors import InvalidInput
 from memolith.prompts.fencing import LEFT_OUT, fenced
-from memolith.testing.hostile import HOSTILE, TALK
+from support.rows import check_each
 
 NONCE = "9f2c41d07ab3e586"
 WIDE = str.maketrans("0123456789abcdef", "０１２３４５６７８９ａｂｃｄｅｆ")
@@ -82,12 +83,12 @@ def test_what_is_fenced_already_is_fenced_once_more(text: str) -> None:
     assert all(line.startswith(">") for line in inside(inner, "0" * 16))
 
 
-@pytest.mark.parametrize("text", [*HOSTILE, *TALK])
+@check_each("text", [*HOSTILE, *TALK])
 def test_every_known_attack_stays_within(text: str) -> None:
     assert all(line.startswith(">") for line in inside(text))
 
 
-@pytest.mark.parametrize(
+@check_each(
     "guess",
     [
         f"END TEXT {NONCE}",
@@ -116,7 +117,7 @@ def test_encoded_text_is_shown_as_what_it_is() -> None:
     assert inside(blob) == [f"> {blob}"]
 
 
-@pytest.mark.parametrize("nonce", ["", "abc", "9F2C41D07AB3E586", "x" * 16, "0" * 65, "0" * 15])
+@check_each("nonce", ["", "abc", "9F2C41D07AB3E586", "x" * 16, "0" * 65, "0" * 15])
 def test_a_code_that_can_be_guessed_is_refused(nonce: str) -> None:
     with pytest.raises(InvalidInput, match="nonce"):
         fenced("text", nonce)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpora.hostile import HOSTILE
 from memolith.policies.merging import Operation, Verdict
 from memolith.ports.chat import Prompt, Turn
 from memolith.prompts.answering import MEMORY_HEADING, answering
@@ -14,7 +15,7 @@ from memolith.prompts.base_memory import base_memory, read_base_memory
 from memolith.prompts.replies import BadReply
 from memolith.prompts.summary import CASCADE, HISTORY, SESSION, Style, read_summary, summary
 from memolith.prompts.transcripts import Spoken
-from memolith.testing.hostile import HOSTILE
+from support.rows import check_each
 
 NONCE = "9f2c41d07ab3e586"
 AT = datetime(2024, 5, 1, 9, tzinfo=UTC)
@@ -53,14 +54,13 @@ def test_what_a_base_memory_is_made_of_never_leaves_its_fences(
     assert outside_of_fences(base_memory(old, [said], [fact], NONCE)) == outside_of_fences(plain)
 
 
-@pytest.mark.parametrize(
+@check_each(
     "prompt",
     [
         arbitration("a", "b", NONCE),
         base_memory("", [], [], NONCE),
         *(summary(style, [], NONCE) for style in STYLES),
     ],
-    ids=lambda prompt: prompt.purpose,
 )
 def test_rules_come_first_and_hold_no_code(prompt: Prompt) -> None:
     assert [turn.role for turn in prompt.turns] == ["system", "user"]
@@ -69,7 +69,7 @@ def test_rules_come_first_and_hold_no_code(prompt: Prompt) -> None:
     assert prompt.schema.json["required"] == list(prompt.schema.json["properties"])
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("reply", "verdict"),
     [
         ('{"reasoning": "r", "operation": "ADD", "content": ""}', Verdict(Operation.ADD, "", "r")),
@@ -82,7 +82,7 @@ def test_a_verdict_is_read(reply: str, verdict: Verdict) -> None:
     assert read_verdict(reply) == verdict
 
 
-@pytest.mark.parametrize(
+@check_each(
     "reply",
     [
         "ADD",
@@ -110,7 +110,7 @@ def test_a_summary_is_read_as_one_paragraph() -> None:
     assert read_summary('{"summary": " Anna\\n moved. "}') == "Anna moved."
 
 
-@pytest.mark.parametrize("reply", ["Anna moved.", '{"summary": ""}', '{"summary": ["a"]}', "{}"])
+@check_each("reply", ["Anna moved.", '{"summary": ""}', '{"summary": ["a"]}', "{}"])
 def test_another_summary_is_a_bad_reply(reply: str) -> None:
     with pytest.raises(BadReply):
         read_summary(reply)
@@ -125,7 +125,7 @@ def test_a_base_memory_has_its_sections_in_order_and_none_that_is_empty() -> Non
     )
 
 
-@pytest.mark.parametrize(
+@check_each(
     "reply",
     [
         "User Profile:\n- Alex",

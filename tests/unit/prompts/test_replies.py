@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memolith.prompts.replies import MAX_CHARS, MAX_DEPTH, BadReply, read_json
+from support.rows import check_each
 
 
 class Answer(msgspec.Struct):
@@ -28,7 +29,7 @@ values = st.recursive(
 )
 
 
-@pytest.mark.parametrize(
+@check_each(
     "reply",
     [
         GOOD,
@@ -54,7 +55,7 @@ def test_unknown_fields_are_passed_over_and_of_two_the_last_counts() -> None:
     assert read_json(reply, Answer) == Answer("two")
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("reply", "problem"),
     [
         ("", "no JSON"),
@@ -101,9 +102,7 @@ def test_any_json_of_an_answer_among_prose_is_found(value: Any) -> None:
     assert read_json(reply, Answer) == Answer("x")
 
 
-@pytest.mark.parametrize(
-    "mark", ["{", "[", '"', "\\", '{"', "[{", "]", "{]", '{"a":', "[]", "<think>"]
-)
+@check_each("mark", ["{", "[", '"', "\\", '{"', "[{", "]", "{]", '{"a":', "[]", "<think>"])
 def test_a_hostile_reply_of_any_length_is_refused(mark: str) -> None:
     reply = (mark * MAX_CHARS)[:MAX_CHARS]
 

@@ -11,6 +11,7 @@ from memolith.policies.ranking.bm25 import HALF_AT
 from memolith.policies.ranking.companion import RelevanceRanking
 from memolith.policies.ranking.model import Query, Ranking
 from memolith.testing.builders import candidates
+from support.rows import check_each
 
 QUERY = Query("text", "text", ("text",))
 SHARES = st.floats(0, 1)
@@ -22,7 +23,7 @@ def test_the_query_is_searched_as_it_was_asked() -> None:
     assert query == Query("Which units, which?", "Which units, which?", ("unit",))
 
 
-@pytest.mark.parametrize(("top_k", "pool"), [(0, 200), (5, 200), (100, 400)])
+@check_each(("top_k", "pool"), [(0, 200), (5, 200), (100, 400)])
 def test_the_pool_grows_with_what_is_wanted(top_k: int, pool: int) -> None:
     assert RelevanceRanking().pool(top_k) == pool
 

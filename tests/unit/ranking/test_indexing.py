@@ -1,7 +1,5 @@
 """What of a text is embedded, and by which keywords it is found."""
 
-import pytest
-
 from memolith.policies.indexing import (
     WINDOW_TOKENS,
     embedded_text,
@@ -9,13 +7,14 @@ from memolith.policies.indexing import (
     proper_name,
     window_terms,
 )
+from support.rows import check_each
 
 
 def test_a_speaker_with_a_name_stands_before_what_is_embedded() -> None:
     assert embedded_text("Ines", "I bought a kayak.") == "Ines: I bought a kayak."
 
 
-@pytest.mark.parametrize("speaker", [None, "", "user", "Assistant", "tool"])
+@check_each("speaker", [None, "", "user", "Assistant", "tool"])
 def test_a_role_is_no_name(speaker: str | None) -> None:
     assert proper_name(speaker) is None
     assert embedded_text(speaker, "Hello") == "Hello"

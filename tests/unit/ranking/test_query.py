@@ -2,13 +2,12 @@
 
 from datetime import UTC, datetime, timedelta, timezone
 
-import pytest
-
 from memolith.domain.items import Trait
 from memolith.domain.messages import Participant, Role
 from memolith.policies.ranking.query import Cues, cues_of, prepared
 from memolith.policies.ranking.query_dates import YEARS, periods
 from memolith.policies.ranking.query_phrasing import without_phrasing
+from support.rows import check_each
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 INES = Participant(0, "Ines", Role.PARTICIPANT)
@@ -34,7 +33,7 @@ def days(text: str) -> list[tuple[str, int]]:
     ]
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "left"),
     [
         ("Can you remind me what my dog is called?", "what my dog is called?"),
@@ -55,7 +54,7 @@ def test_phrasing_about_the_conversation_is_taken_out(text: str, left: str) -> N
     assert without_phrasing(text) == left
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         "Which units should I use?",
@@ -100,12 +99,12 @@ def test_a_name_alone_stays() -> None:
     assert query.terms
 
 
-@pytest.mark.parametrize("text", ["Did I mention", "the", "", "?!", "Do you remember?"])
+@check_each("text", ["Did I mention", "the", "", "?!", "Do you remember?"])
 def test_a_question_of_nothing_but_phrasing_stays(text: str) -> None:
     assert prepared(text, EVERYBODY, NOW).dense_text == text
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "expected"),
     [
         ("on 8 May 2023", [("2023-05-08", 1)]),
@@ -140,7 +139,7 @@ def test_a_past_day_is_counted_from_the_day_of_asking() -> None:
     assert days("Was war letzte Woche?") == [("2024-05-19", 8)]
 
 
-@pytest.mark.parametrize("text", ["last December", "Last  december?", "since late last dec"])
+@check_each("text", ["last December", "Last  december?", "since late last dec"])
 def test_the_last_month_of_a_name_is_one_and_past(text: str) -> None:
     assert days(f"What did we plan {text}") == [("2023-12-01", 31)]
 
@@ -154,7 +153,7 @@ def test_the_year_is_that_of_the_day_of_asking_in_utc() -> None:
     assert periods("in May", ahead) == periods("in May", ahead.astimezone(UTC))
 
 
-@pytest.mark.parametrize("month", ["APRİL", "aprıl", "April"])
+@check_each("month", ["APRİL", "aprıl", "April"])
 def test_an_i_of_the_turkish_alphabet_does_no_harm(month: str) -> None:
     assert periods(f"in {month} 2023", NOW) == periods("in April 2023", NOW)
 
@@ -164,7 +163,7 @@ def test_a_date_without_a_year_is_of_any_of_the_last_years() -> None:
     assert ("2024-05-08", 1) in days("What was on May 8?")
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         "When did it rain?",
@@ -179,12 +178,12 @@ def test_a_time_is_asked_for(text: str) -> None:
     assert cues(text).asks_time
 
 
-@pytest.mark.parametrize("text", ["What did she say?", "How long is the pool?", "Wo war das?"])
+@check_each("text", ["What did she say?", "How long is the pool?", "Wo war das?"])
 def test_no_time_is_asked_for(text: str) -> None:
     assert not cues(text).asks_time
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "kind"),
     [
         ("How many eggs are left?", Trait.NUMBER),
@@ -200,7 +199,7 @@ def test_the_kind_of_answer_is_read(text: str, kind: Trait) -> None:
     assert cues(text).answer_kinds == kind
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "about_user"),
     [
         ("What is my name?", True),
@@ -221,7 +220,7 @@ def test_a_query_of_another_ranking_has_no_cues() -> None:
     assert cues_of(other) == Cues()
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         "In what order did I plant the trees?",
@@ -239,7 +238,7 @@ def test_a_question_for_several_pieces_is_told(text: str) -> None:
     assert cues(text).several
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         "What is the name of my dog?",

@@ -16,6 +16,7 @@ from memolith.policies.ranking.relevance_fitted import FITTED
 from memolith.policies.ranking.standard import StandardRanking
 from memolith.ports.store import Postings
 from memolith.testing.builders import candidates
+from support.rows import check_each
 
 RANKING = StandardRanking()
 KNOWN = Extent(passages=100, attainable=10.0)
@@ -104,7 +105,7 @@ def test_that_the_ranking_prefers_who_is_named_changes_nothing() -> None:
     assert told.ahead == pytest.approx(signs(found, OF_ANNA).ahead)
 
 
-@pytest.mark.parametrize("speakers", [(1, 1), (2, 2), (1, -1), (-1, -1)])
+@check_each("speakers", [(1, 1), (2, 2), (1, -1), (-1, -1)])
 def test_without_two_who_spoke_nobody_is_ahead(speakers: tuple[int, ...]) -> None:
     assert signs(said_by(*speakers), OF_ANNA).ahead is None
 

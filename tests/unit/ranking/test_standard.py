@@ -12,6 +12,7 @@ from memolith.policies.ranking.model import Candidates, Query, Ranking
 from memolith.policies.ranking.query import Cues
 from memolith.policies.ranking.standard import StandardRanking, Weights, scaled
 from memolith.testing.builders import candidates
+from support.rows import check_each
 
 DAY = 86_400_000_000
 
@@ -26,7 +27,7 @@ def test_it_is_a_ranking() -> None:
     assert ranking.prepare("When?", (), datetime(2024, 1, 1, tzinfo=UTC)).dense_text == "When?"
 
 
-@pytest.mark.parametrize(("top_k", "pool"), [(0, 50), (5, 50), (20, 80), (100, 400)])
+@check_each(("top_k", "pool"), [(0, 50), (5, 50), (20, 80), (100, 400)])
 def test_the_pool_grows_with_what_is_wanted(top_k: int, pool: int) -> None:
     assert StandardRanking().pool(top_k) == pool
 

@@ -5,9 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from memolith.text.analysis import MAX_TERM_CHARS, terms
+from support.rows import check_each
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "expected"),
     [
         ("The cats were running in the gardens", "cat run garden"),
@@ -41,7 +42,7 @@ def test_a_text_has_these_terms(text: str, expected: str) -> None:
     assert terms(text) == expected.split()
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "expected"),
     [
         ("to be or not to be", "to be or not to be"),
@@ -57,7 +58,7 @@ def test_a_text_without_other_terms_keeps_what_it_has(text: str, expected: str) 
     assert terms(text) == expected.split()
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("query", "text"),
     [
         ("茶", "我每天喝茶"),

@@ -16,6 +16,7 @@ from memolith.errors import InvalidInput
 from memolith.text.chunking.chunks import chunks, stream_chunks
 from memolith.text.chunking.model import Sizes
 from memolith.text.cleaning import clean
+from support.rows import check_each
 
 CHUNKINGS = sorted((Path(__file__).parents[2] / "data" / "chunkings").glob("*.txt"))
 
@@ -35,7 +36,7 @@ def cut(text: str, *sizes: int) -> list[str]:
     return [chunk.text for chunk in chunks(text, Tokens(), sizes=Sizes(*sizes))]
 
 
-@pytest.mark.parametrize("file", CHUNKINGS, ids=lambda file: file.stem)
+@check_each("file", CHUNKINGS)
 def test_a_text_has_its_golden_chunks(file: Path) -> None:
     head, _, marked = file.read_text(encoding="utf-8").partition("\n")
     sizes = Sizes(*map(int, head.split()[1:]))
@@ -110,7 +111,7 @@ def test_what_ends_in_a_colon_goes_with_what_follows() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@check_each(
     "block",
     [
         "```\na. B. c\n\n\n# d\n- e\n```",
@@ -257,10 +258,7 @@ def test_counting_takes_few_calls() -> None:
     assert counter.calls <= 30
 
 
-@pytest.mark.parametrize(
-    "sizes",
-    [(-1, 3), (5, 3), (1, 3, 2), (0, 0), (0, 1, 1, 0), (0, 1, 1, 9, 8)],
-)
+@check_each("sizes", [(-1, 3), (5, 3), (1, 3, 2), (0, 0), (0, 1, 1, 0), (0, 1, 1, 9, 8)])
 def test_sizes_that_contradict_each_other_are_refused(sizes: tuple[int, ...]) -> None:
     with pytest.raises(InvalidInput, match="sizes"):
         Sizes(*sizes)

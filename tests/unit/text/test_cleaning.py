@@ -6,9 +6,10 @@ import pytest
 
 from memolith.errors import InvalidInput
 from memolith.text.cleaning import clean
+from support.rows import check_each
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("given", "expected"),
     [
         ("  two words \n", "two words"),
@@ -31,7 +32,7 @@ def test_a_text_is_cleaned(given: str, expected: str) -> None:
     assert clean(given) == expected
 
 
-@pytest.mark.parametrize("fence", ["```", "~~~~", "  ```python"])
+@check_each("fence", ["```", "~~~~", "  ```python"])
 def test_blank_lines_in_fenced_code_stay(fence: str) -> None:
     mark = fence.strip().removesuffix("python")
     text = f"before\n\n{fence}\nx = 1\n\n\n\ny = 2\n{mark}\n\nafter"
@@ -51,13 +52,13 @@ def test_indentation_that_hid_a_fence_is_gone_before_fences_are_looked_for() -> 
     assert clean(once) == once
 
 
-@pytest.mark.parametrize("text", ["", "   ", "\n\t\r\n", "\x00\x01", "\u200b\u2060", "\ufeff"])
+@check_each("text", ["", "   ", "\n\t\r\n", "\x00\x01", "\u200b\u2060", "\ufeff"])
 def test_a_text_with_nothing_to_see_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match="note: is empty"):
         clean(text, field="note")
 
 
-@pytest.mark.parametrize("text", [None, 7, b"bytes", ["list"]])
+@check_each("text", [None, 7, b"bytes", ["list"]])
 def test_what_is_no_text_is_refused_by_its_type(text: object) -> None:
     with pytest.raises(InvalidInput, match=f"must be text, not {type(text).__name__}") as caught:
         clean(text)  # type: ignore[arg-type]
@@ -70,7 +71,7 @@ def test_the_limit_counts_what_is_left_and_is_named() -> None:
         clean("x" * 1234, limit=1000)
 
 
-@pytest.mark.parametrize(
+@check_each(
     "marks",
     [
         "\u0301\u0316" * 40,

@@ -1,11 +1,10 @@
 """Code in a text, by example."""
 
-import pytest
-
 from memolith.text.code import code_blocks, without_code
+from support.rows import check_each
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "blocks"),
     [
         ("no code", []),
@@ -23,7 +22,7 @@ def test_fenced_blocks_are_found(text: str, blocks: list[str]) -> None:
     assert [block.of(text) for block in code_blocks(text)] == blocks
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "expected"),
     [
         ("plain", "plain"),

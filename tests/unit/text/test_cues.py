@@ -3,12 +3,13 @@
 import pytest
 
 from memolith.text.cues import CueKind, Cues, cue_sentences, found, languages
+from support.rows import check_each
 
 NAMING, IDENTITY = CueKind.NAMING, CueKind.IDENTITY
 CORRECTION, PREFERENCE = CueKind.CORRECTION, CueKind.PREFERENCE
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("kind", "text"),
     [
         (NAMING, "Nenn dich Max."),
@@ -40,7 +41,7 @@ def test_a_cue_is_found(kind: CueKind, text: str) -> None:
     assert kind in found(text)
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         "",
@@ -79,7 +80,7 @@ def test_no_sentence_is_given_where_there_is_no_cue() -> None:
     assert cue_sentences("It rains. It pours.") == []
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         "Do you know what I like?",
@@ -93,7 +94,7 @@ def test_a_question_tells_nothing(text: str) -> None:
     assert cue_sentences(text) == []
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         "I prefer tea, can you help me choose?",

@@ -4,6 +4,7 @@ import pytest
 
 from memolith.domain.items import Trait
 from memolith.text.features import count_words, features
+from support.rows import check_each
 
 HAVE: dict[Trait, list[str]] = {
     Trait.QUESTION: [
@@ -121,21 +122,17 @@ def listed(table: dict[Trait, list[str]]) -> list[tuple[Trait, str]]:
     return [(trait, text) for trait, texts in table.items() for text in texts]
 
 
-@pytest.mark.parametrize(
-    ("trait", "text"), [(t, text) for t, texts in HAVE.items() for text in texts]
-)
+@check_each(("trait", "text"), [(t, text) for t, texts in HAVE.items() for text in texts])
 def test_a_text_has_the_trait(trait: Trait, text: str) -> None:
     assert trait in features(text, tokens=1).traits
 
 
-@pytest.mark.parametrize(
-    ("trait", "text"), [(t, text) for t, texts in LACK.items() for text in texts]
-)
+@check_each(("trait", "text"), [(t, text) for t, texts in LACK.items() for text in texts])
 def test_a_text_lacks_the_trait(trait: Trait, text: str) -> None:
     assert trait not in features(text, tokens=1).traits
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "words"),
     [("", 0), ("one two  three", 3), ("don't", 1), ("我喜欢茶", 2), ("我喜欢 tea", 3), ("é à", 2)],
 )

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memolith.text.figures import figures
+from support.rows import check_each
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "numbers"),
     [
         ("1,000 and 1.000 and 1k and a thousand", "1000"),

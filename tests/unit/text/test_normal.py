@@ -2,9 +2,10 @@
 
 import pytest
 
-from memolith.testing.pairs import Pair, load_pairs
-from memolith.testing.swaps import swaps
+from corpora.meaning_edits import swaps
+from corpora.pairs import Pair, load_pairs
 from memolith.text.normal import content_key, normal_words
+from support.rows import check_each
 
 PAIRS = load_pairs()
 
@@ -13,18 +14,18 @@ def ids(pair: Pair) -> str:
     return f"{pair.a} / {pair.b}"
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids=ids)
+@check_each("pair", PAIRS)
 def test_a_pair_is_one_fact_or_two(pair: Pair) -> None:
     assert (content_key(pair.a) == content_key(pair.b)) is pair.same
 
 
-@pytest.mark.parametrize("text", sorted({text for pair in PAIRS for text in (pair.a, pair.b)}))
+@check_each("text", sorted({text for pair in PAIRS for text in (pair.a, pair.b)}))
 def test_no_swap_is_the_same_fact(text: str) -> None:
     key = content_key(text)
     assert [swap for swap in swaps(text) if content_key(swap.changed) == key] == []
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "expected"),
     [
         ("The dog is a Poodle.", "dog is poodle"),
@@ -64,7 +65,7 @@ def test_a_text_has_this_normal_form(text: str, expected: str) -> None:
     assert normal_words(text) == tuple(expected.split()) or " ".join(normal_words(text)) == expected
 
 
-@pytest.mark.parametrize("text", ["...", "!!!", "—", '"'])
+@check_each("text", ["...", "!!!", "—", '"'])
 def test_punctuation_alone_is_its_own_word(text: str) -> None:
     assert normal_words(text) == (text,)
 
@@ -133,12 +134,12 @@ DIFFERENT = [
 ]
 
 
-@pytest.mark.parametrize(("a", "b"), SAME)
+@check_each(("a", "b"), SAME)
 def test_these_are_the_same_fact(a: str, b: str) -> None:
     assert content_key(a) == content_key(b)
 
 
-@pytest.mark.parametrize(("a", "b"), DIFFERENT)
+@check_each(("a", "b"), DIFFERENT)
 def test_these_are_different_facts(a: str, b: str) -> None:
     assert content_key(a) != content_key(b)
 

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 from datetime import date
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memolith.text.dates import Days
 from memolith.text.relative_dates import dates_meant, days_past
+from support.rows import check_each
 
 SAID = date(2024, 5, 1)  # a Wednesday
 
@@ -16,7 +16,7 @@ def meant(text: str, said: date = SAID) -> list[tuple[str, int]]:
     return [(str(days.first), days.count) for days in dates_meant(text, said)]
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "first", "count"),
     [
         ("yesterday", "2024-04-30", 1),
@@ -55,7 +55,7 @@ def test_the_month_of_a_whole_date_is_no_other_month() -> None:
     assert meant("8 May 2023") == [("2024-05-01", 1), ("2023-05-08", 1)]
 
 
-@pytest.mark.parametrize("said", [date.min, date.max, date(1_001, 1, 1), date(8_999, 12, 31)])
+@check_each("said", [date.min, date.max, date(1_001, 1, 1), date(8_999, 12, 31)])
 def test_no_phrase_leaves_the_calendar(said: date) -> None:
     assert meant("999 years ago, in 999 years, 999 weeks ago, in 999 months, last May", said)
 
@@ -69,7 +69,7 @@ def past(text: str, asked: date = SAID) -> list[tuple[str, int]]:
     return [(str(days.first), days.count) for days in days_past(text, asked)]
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "expected"),
     [
         ("What did we discuss yesterday?", [("2024-04-30", 1)]),
@@ -98,7 +98,7 @@ def test_a_question_means_past_days(text: str, expected: list[tuple[str, int]]) 
     assert past(text) == expected
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         "What do I do today?",
@@ -118,7 +118,7 @@ def test_what_may_be_a_plan_means_no_past_day(text: str) -> None:
     assert past(text) == []
 
 
-@pytest.mark.parametrize("asked", [date.min, date.max, date(1_001, 1, 1), date(1_002, 1, 1)])
+@check_each("asked", [date.min, date.max, date(1_001, 1, 1), date(1_002, 1, 1)])
 def test_no_question_leaves_the_calendar(asked: date) -> None:
     days_past("999 years ago, in the last 999 years, the past 999 months, last winter", asked)
 

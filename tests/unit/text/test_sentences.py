@@ -3,13 +3,14 @@
 import pytest
 
 from memolith.text.sentences import sentences
+from support.rows import check_each
 
 
 def split(text: str) -> list[str]:
     return [span.of(text) for span in sentences(text)]
 
 
-@pytest.mark.parametrize(
+@check_each(
     "expected",
     [
         ["I like tea.", "Do you?", "No!"],
@@ -79,7 +80,7 @@ def test_code_is_cut_at_lines_only() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", ["", " ", "\n\n \t"])
+@check_each("text", ["", " ", "\n\n \t"])
 def test_nothing_has_no_sentences(text: str) -> None:
     assert sentences(text) == []
 

@@ -1,17 +1,17 @@
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memolith.text.stances import Clause, clauses
+from support.rows import check_each
 
 
 def all_of(text: str) -> list[Clause]:
     return [clause for sentence in clauses(text) for clause in sentence]
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "denied"),
     [
         ("I like tea but not coffee.", ["not coffee"]),
@@ -37,7 +37,7 @@ def test_what_is_denied_is_told_from_what_is_not(text: str, denied: list[str]) -
     assert all(part in clause for part, clause in zip(denied, found, strict=True))
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "supposes"),
     [
         ("I might move.", True),
@@ -56,7 +56,7 @@ def test_questions_ask() -> None:
     assert [clause.asks for clause in all_of("I live here. Do you?")] == [False, True]
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "of_other", "of_mine"),
     [
         ("Bob lives in Oslo.", True, ""),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from memolith.errors import InvalidInput
 from memolith.tools.paths import ROOT, Refused, checked, listing, size
 from memolith.tools.times import instant
+from support.rows import check_each
 
 PIECES = st.sampled_from(
     [
@@ -59,7 +60,7 @@ def test_a_listing_is_in_order_and_at_most_two_levels_deep(sizes: dict[str, int]
     assert all(name.rstrip("/").count("/") <= 1 for name in names)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("count", "shown"),
     [
         (0, "0B"),
@@ -95,7 +96,7 @@ def test_anything_else_is_a_time_or_refused(value: str | float) -> None:
     assert found.tzinfo is UTC
 
 
-@pytest.mark.parametrize("value", ["", "soon", "2026-13-01", float("nan"), 1e300])
+@check_each("value", ["", "soon", "2026-13-01", float("nan"), 1e300])
 def test_what_is_no_time_is_named(value: str | float) -> None:
     with pytest.raises(InvalidInput) as error:
         instant(value, "since")

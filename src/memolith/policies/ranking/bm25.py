@@ -18,7 +18,7 @@ B = 1.0
 """Full length normalisation: passages are cut to a size, so that a long one is a mixed one."""
 HALF_AT = 6.0
 """The BM25 score that counts as one half. Measured on the labelled questions of
-`memolith.evals.thresholds` in `facts`: the right answers score 7 at the median, and from 6 on the
+`tests/corpora/thresholds` in `facts`: the right answers score 7 at the median, and from 6 on the
 share of questions that they come first to (0.85 among 469 memories) grows no more beyond chance;
 at 1 it is 0.83."""
 

@@ -28,11 +28,9 @@ EXAMPLE = """
 memolith eval locomo locomo10.json --sample conv-26
 memolith eval beam beam.json --no-baselines --json
 memolith eval jsonl mine.jsonl
-memolith eval changes
 """
 
 FORMATS = ("locomo", "beam", "jsonl")
-CHANGES = "changes"
 
 _COLUMNS = 122
 """Wide enough for all measures, where there is no terminal to ask."""
@@ -42,8 +40,8 @@ _SEED = 20240508
 
 
 @command("eval", example=EXAMPLE)
-@click.argument("format", type=click.Choice((*FORMATS, CHANGES)), metavar="FORMAT")
-@click.argument("file", required=False)
+@click.argument("format", type=click.Choice(FORMATS), metavar="FORMAT")
+@click.argument("file")
 @click.option("--sample", "sample_ids", multiple=True, help="Only this conversation. Repeatable.")
 @click.option("--samples", type=click.IntRange(min=1), help="Only so many conversations.")
 @click.option(
@@ -55,7 +53,7 @@ _SEED = 20240508
 def run(
     call: Call,
     format: str,
-    file: str | None,
+    file: str,
     sample_ids: tuple[str, ...],
     samples: int | None,
     *,
@@ -69,17 +67,9 @@ def run(
     jsonl is data of your own, an object a line: messages with type (message), conversation,
     session, id, at and text, and questions with type (question), conversation, text and evidence,
     a list of ids of messages. docs/reference/cli.md has an example and the other fields.
-
-    With changes it measures how well changes of facts are told, on the pairs of sentences that
-    come with Memolith, or on those of FILE: a line each, as {"old": …, "new": …, "label": …}.
     """
     from memolith.evals.report import Report, as_json, rendered
 
-    if format == CHANGES:
-        _show_changes(call, file)
-        return
-    if file is None:
-        raise click.UsageError("Missing argument 'FILE'.")
     found = chosen(conversations(format, file), sample_ids)[:samples]
     if not any(question.evidence for each in found for question in each.questions):
         raise InvalidInput(file, "has no question whose evidence is known")
@@ -93,18 +83,6 @@ def run(
     else:
         out = console(_COLUMNS)
         out.print(rendered(report, columns=out.width))
-
-
-def _show_changes(call: Call, file: str | None) -> None:
-    from memolith.evals.changes import as_json, judged, rendered
-    from memolith.testing.changes import load_changes
-
-    pairs = load_changes(None if file is None else Path(file))
-    results = judged((pair.old, pair.new, pair.label) for pair in pairs)
-    if call.as_json:
-        print_json(as_json(results))
-    else:
-        console(_COLUMNS).print(rendered(results))
 
 
 def _measured(

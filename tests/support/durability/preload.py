@@ -1,0 +1,36 @@
+"""Loads, when it is imported, all that a process loads that opens a store and learns.
+
+By doing so once: much is loaded only when it is needed. Nothing stays open, and no thread runs on,
+so that processes can be forked from here.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from corpora.exchanges import KnowingModel, load_script
+from memolith.testing.clock import SettableClock
+from memolith.testing.model_server import ModelServer
+from support.scripted_learning import START, client, opened, say
+from support.stores import ciphers
+
+
+def _learn_once(folder: Path) -> None:
+    clock = SettableClock(START)
+    with (
+        ModelServer(KnowingModel()) as server,
+        opened(
+            folder / "memory.db",
+            client(server.openai_url),
+            clock=clock,
+            profile="standard",
+            cipher=ciphers(str(folder / "key")),
+        ) as memory,
+    ):
+        say(memory, clock, load_script()[:1])
+        memory.work()
+
+
+with tempfile.TemporaryDirectory() as _folder:
+    _learn_once(Path(_folder))

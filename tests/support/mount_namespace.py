@@ -1,0 +1,160 @@
+"""Running a part of a test in a process with mounts of its own, bound by the modes of files.
+
+For what a test can't have in its own process: a read-only place, a small disk, and, where the
+tests are run by root, files that may not be written.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_NEW_MOUNTS, _NEW_USER = 0x00020000, 0x10000000  # linux/sched.h
+_CAPABILITIES_VERSION = 0x20080522  # linux/capability.h
+_OVERRIDE = 1 << 1 | 1 << 2
+"""The capabilities to write and to read whatever the modes of files say."""
+
+_PATIENCE_S = 60
+
+
+def run_apart(body: Callable[..., None], *args: Any) -> None:
+    """Run a function of a module in a process apart; what fails in it fails here.
+
+    Skips the test where mounts can't be had.
+    """
+    problem = _obstacle()
+    if problem:
+        pytest.skip(f"no mounts of one's own: {problem}")
+    context = get_context("forkserver")  # one that has imported all, and from which others begin
+    context.set_forkserver_preload(
+        ["support.tenant_isolation", "memolith.entrypoints.cli.main", "pytest"]
+    )
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_run, args=(sender, body, args))
+    process.start()
+    sender.close()
+    try:
+        failure = receiver.recv() if receiver.poll(_PATIENCE_S) else "took too long"
+    except EOFError:
+        failure = "ended without a word"
+    if failure:
+        process.kill()
+    process.join()
+    assert not failure, failure
+
+
+@cache
+def _obstacle() -> str:
+    """Return why there can be no mounts of one's own; empty: there can."""
+    if sys.platform != "linux":
+        return "not Linux"
+    program = (
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r});"
+        " import support.mount_namespace as apart;"
+    )
+    tried = subprocess.run(
+        [sys.executable, "-c", f"{program} apart._enter(); apart.mount_tmpfs('/mnt', 64)"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return tried.stderr.strip().rpartition("\n")[2]
+
+
+def _run(sender: Connection, body: Callable[..., None], args: tuple[Any, ...]) -> None:
+    try:
+        _enter()
+        body(*args)
+    except BaseException:  # noqa: BLE001 - the test shows it
+        sender.send(traceback.format_exc())
+    else:
+        sender.send("")
+
+
+def _enter() -> None:
+    """Have mounts of one's own from here on; who is not root becomes it, for mounts only."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    user, group = os.getuid(), os.getgid()
+    if libc.unshare(_NEW_MOUNTS | (_NEW_USER if user else 0)):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    if user:
+        Path("/proc/self/setgroups").write_text("deny", "ascii")
+        Path("/proc/self/uid_map").write_text(f"0 {user} 1", "ascii")
+        Path("/proc/self/gid_map").write_text(f"0 {group} 1", "ascii")
+    _mount("--make-rprivate", "/")
+
+
+def mount_tmpfs(folder: Path | str, kilobytes: int) -> None:
+    """Make a folder a disk of that size."""
+    _mount("-t", "tmpfs", "-o", f"size={kilobytes}k,mode=700", "none", str(folder))
+
+
+def resize(folder: Path, kilobytes: int) -> None:
+    """Give such a disk another size."""
+    _mount("-o", f"remount,size={kilobytes}k", str(folder))
+
+
+def make_read_only(folder: Path) -> None:
+    """Let nothing be written below a folder that is a mount."""
+    _mount("-o", "remount,ro", str(folder))
+
+
+def make_writable(folder: Path) -> None:
+    """Let it be written again."""
+    _mount("-o", "remount,rw", str(folder))
+
+
+def mirror_read_only(folder: Path, at: Path) -> None:
+    """Show a folder at another place too, where nothing can be written."""
+    _mount("--bind", str(folder), str(at))
+    _mount("-o", "remount,ro,bind", str(at))
+
+
+def _mount(*args: str) -> None:
+    subprocess.run(["mount", *args], check=True)  # noqa: S607 - the system's
+
+
+@contextmanager
+def filled(folder: Path, *, but_for_kilobytes: int = 0) -> Iterator[None]:
+    """Fill a disk, but for a little, and empty it again."""
+    filler = folder / "filler"
+    with filler.open("wb", buffering=0) as file:
+        for piece in (b"x" * 65_536, b"x" * 1024):
+            with suppress(OSError):
+                while True:
+                    file.write(piece)
+        file.truncate(max(0, file.tell() - 1024 * but_for_kilobytes))
+    try:
+        yield
+    finally:
+        filler.unlink()
+
+
+class _Header(ctypes.Structure):
+    _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))
+
+
+class _Data(ctypes.Structure):
+    _fields_ = tuple((name, ctypes.c_uint32) for name in ("effective", "permitted", "inheritable"))
+
+
+def heed_modes() -> None:
+    """Be bound by the modes of files, also as root."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    header, data = _Header(_CAPABILITIES_VERSION, 0), (_Data * 2)()
+    assert libc.capget(ctypes.byref(header), data) == 0
+    data[0].effective &= ~_OVERRIDE
+    data[0].permitted &= ~_OVERRIDE
+    assert libc.capset(ctypes.byref(header), data) == 0

@@ -1,0 +1,174 @@
+"""Sixty exchanges, learned with a scripted model, and what is remembered in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from corpora.exchanges import Scripted, load_script
+from memolith import Memolith
+from memolith.adapters.chat.openai import OpenAIChat
+from memolith.adapters.chat.steady import Care, SteadyChat
+from memolith.config import load
+from memolith.policies.retrying import Breaking, Retrying
+from memolith.ports.cipher import Ciphers
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.model_server import ModelServer, Rule
+
+OWNER = "johanna"
+
+START = datetime(2026, 1, 10, 9, tzinfo=UTC)
+
+PROFILES = ("facts", "tiers", "standard")
+
+TIMEOUT_S = 60.0
+"""Longer than any answer takes, on however busy a machine."""
+
+SHORT_TIMEOUT_S = 0.25
+"""Where calls are to run out of time."""
+
+SMALL_CASCADES = {
+    "MEMOLITH_TIERS__SHORT_TERM_THRESHOLD": "12",
+    "MEMOLITH_TIERS__SHORT_TERM_KEEP": "4",
+    "MEMOLITH_TIERS__LONG_TERM_THRESHOLD": "6",
+    "MEMOLITH_TIERS__LONG_TERM_KEEP": "2",
+    "MEMOLITH_CHAT__CALLS_AT_ONCE": "4",
+}
+"""So that sixty exchanges fire both cascades."""
+
+_SESSION = 20
+_MOST_ROUNDS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """What is remembered in the end, whenever it was learned.
+
+    Attributes:
+        memories: Kind, state, origin and content of each memory, sorted.
+        summaries: What they say, sorted.
+        base_memory: What it says.
+    """
+
+    memories: tuple[tuple[str, str, str, str], ...]
+    summaries: tuple[str, ...]
+    base_memory: str
+
+
+def client(url: str, *, timeout_s: float = TIMEOUT_S, name: str = "key") -> SteadyChat:
+    """Return the client of OpenAI for a scripted model, that waits briefly and never gives up.
+
+    The server knows by the name, which is sent as the key, who asks.
+    """
+    model = OpenAIChat("scripted", api_key=name, base_url=url, timeout_s=timeout_s)
+    care = Care(
+        retrying=Retrying(most=2, first_pause_s=0.01, longest_pause_s=0.05, total_s=30.0),
+        breaking=Breaking(failures=1_000_000),
+    )
+    return SteadyChat(model, care)
+
+
+@contextmanager
+def remembering(
+    profile: str,
+    rule: Rule,
+    clock: SettableClock,
+    store: str | Path = ":memory:",
+    *,
+    timeout_s: float = TIMEOUT_S,
+    worker: bool = False,
+) -> Iterator[tuple[Memolith, ModelServer]]:
+    """Open a memory with a scripted model."""
+    with (
+        ModelServer(rule) as server,
+        opened(
+            store,
+            client(server.openai_url, timeout_s=timeout_s),
+            clock=clock,
+            profile=profile,
+            worker=worker,
+        ) as memory,
+    ):
+        yield memory, server
+
+
+def opened(
+    store: str | Path,
+    chat: SteadyChat,
+    *,
+    clock: SettableClock,
+    profile: str,
+    cipher: Ciphers | None = None,
+    worker: bool = False,
+) -> Memolith:
+    """Open a memory that learns with a model."""
+    return Memolith.open(
+        store,
+        profile=profile,
+        embedder=HashingEmbedder(),
+        tokens=WordCounter(),
+        clock=clock,
+        cipher=cipher,
+        config=load(None, SMALL_CASCADES, {}),
+        chat=chat,
+        worker=worker,
+    )
+
+
+def say(memory: Memolith, clock: SettableClock, script: Sequence[Scripted] | None = None) -> None:
+    """Log the sixty exchanges, two minutes apart, in sessions of twenty that end."""
+    for number, exchange in enumerate(load_script() if script is None else script):
+        say_one(memory, clock, number, exchange)
+
+
+def say_one(memory: Memolith, clock: SettableClock, number: int, exchange: Scripted) -> None:
+    """Log one of the sixty exchanges; with the last of a session, that ends."""
+    session = f"day {number // _SESSION}"
+    memory.learn(exchange.user, exchange.assistant, owner=OWNER, session=session)
+    clock.advance(timedelta(minutes=2))
+    end_session_after(memory, number + 1)
+
+
+def end_session_after(memory: Memolith, said: int) -> None:
+    """End the session that ends with so many exchanges, if one does; twice does no harm."""
+    if said and said % _SESSION == 0:
+        memory.end_session(f"day {said // _SESSION - 1}", owner=OWNER)
+
+
+def work_off(memory: Memolith, clock: SettableClock) -> int:
+    """Work until nothing waits and nothing is due; return how often something failed."""
+    failed = 0
+    for _ in range(_MOST_ROUNDS):
+        worked = memory.work()
+        failed += sum(each.failed for each in worked)
+        backlog = memory.backlog(owner=OWNER)
+        if not (worked or backlog.waiting):
+            assert not backlog.parked, backlog
+            assert not backlog.stuck, backlog
+            return failed
+        clock.advance(timedelta(hours=1))
+    raise AssertionError(f"it does not end: {memory.backlog(owner=OWNER)}")
+
+
+def end(memory: Memolith) -> End:
+    """Return what is remembered."""
+    own = memory.owner(OWNER)
+    summaries = own.summaries()
+    made = {each.id for each in summaries}
+    page = own.list(state="all", limit=1_000)
+    document = own.base_memory()
+    return End(
+        tuple(
+            sorted(
+                (each.kind, each.state.value, each.origin.value, each.content)
+                for each in page.memories
+                if each.id not in made
+            )
+        ),
+        tuple(sorted(each.content for each in summaries)),
+        document.content if document else "",
+    )

@@ -1,0 +1,84 @@
+"""An engine with a scripted model that summarises, of any profile, over any store."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from memolith import Memolith, OwnerMemory
+from memolith.config import load
+from memolith.testing.clock import SettableClock
+from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.model_server import Asked, ModelServer, Rule
+from support.scripted_learning import client
+
+_TURN = re.compile(r"^> \[\d+\] (?:[^:\n]*: )?(.*)$", re.MULTILINE)
+_SENTENCE = re.compile(r"[^.]+\.")
+_NOTE = re.compile(r"^> - (.+)$", re.MULTILINE)
+
+
+def turns(asked: Asked) -> list[str]:
+    """Return what is said in the transcript that a model is shown."""
+    return _TURN.findall(asked.user)
+
+
+def summarising(asked: Asked) -> Any:
+    """Summarise by the first words of the first turns, and put all that is told into documents."""
+    if asked.texts:
+        return None
+    if '"summary"' in asked.system:
+        said = [turn for turn in turns(asked) if not turn.startswith("[")]
+        return {"summary": " ".join(said[:5]) or "They talked about this and that."}
+    if '"user_profile"' in asked.system:
+        told = (note for notes in _NOTE.findall(asked.user) for note in _SENTENCE.findall(notes))
+        notes = list(dict.fromkeys(each.strip() for each in told))
+        return {
+            "user_profile": notes,
+            "preferences": [],
+            "ongoing_topics": [],
+            "key_history": [],
+        }
+    return {"facts": []}
+
+
+@contextmanager
+def condensing(
+    profile: str,
+    clock: SettableClock,
+    rule: Rule | None = summarising,
+    store: str | Path = ":memory:",
+    *,
+    numbers: Mapping[str, object] | None = None,
+) -> Iterator[tuple[Memolith, ModelServer]]:
+    """Open a memory whose model is the rule; None: without a model."""
+    with (
+        ModelServer(rule or summarising) as server,
+        Memolith.open(
+            store,
+            profile=profile,
+            embedder=HashingEmbedder(),
+            tokens=WordCounter(),
+            clock=clock,
+            config=load(None, {}, dict(numbers or {})),
+            chat=client(server.openai_url, timeout_s=10.0) if rule else None,
+            worker=False,
+        ) as memory,
+    ):
+        yield memory, server
+
+
+def say(own: OwnerMemory, count: int, session: str = "s", first: int = 0) -> None:
+    """Log messages of the user that each say one thing."""
+    for number in range(first, first + count):
+        own.learn(sentence(number), session=session)
+
+
+def sentence(number: int) -> str:
+    """Return one of many sentences that have little in common."""
+    return f"The {_THINGS[number % len(_THINGS)]} number {number + 100} stands in Hall {number}."
+
+
+_THINGS = ("lathe", "press", "kiln", "loom", "crane", "pump", "mill")
