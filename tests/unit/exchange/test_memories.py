@@ -97,7 +97,10 @@ def test_of_our_own_export_the_active_memories_are_read() -> None:
         ('{"content": broken}', "jsonl"),
         ('"a"', "jsonl"),
         (
-            '{"type": "memolith", "version": 1, "owner": "a", "exported_at": "2025-01-01T00:00Z"}',
+            (
+                '{"type": "memolith", "version": 1, "owner": "a",'
+                ' "exported_at": "2025-01-01T00:00:00Z"}'
+            ),
             "memolith",
         ),
     ],
