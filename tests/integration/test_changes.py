@@ -12,6 +12,7 @@ from memolith.domain.memories import Action, State
 from memolith.policies.changing.relation import Relation, relation
 from memolith.testing.clock import SettableClock
 from memolith.text.normal import content_key
+from support.rows import check_each
 
 
 def _active(owner: OwnerMemory) -> list[str]:
@@ -24,10 +25,11 @@ def _state(owner: OwnerMemory, memory: Memory) -> Memory:
     return found
 
 
-@pytest.mark.parametrize("pair", load_changes()[::14], ids=lambda pair: f"{pair.old} {pair.new}")
+@check_each(("number", "pair"), enumerate(load_changes()[::14]))
 def test_a_store_does_what_the_sentences_say(
-    alice: OwnerMemory, clock: SettableClock, pair: Change
+    memory: Memolith, clock: SettableClock, number: int, pair: Change
 ) -> None:
+    alice = memory.owner(f"alice {number}")
     alice.remember("The kettle is broken")
     old = alice.remember(pair.old)
     alice.remember("Anna likes sailing")

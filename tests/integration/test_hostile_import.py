@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from memolith import Message, OwnerMemory, Role
+from memolith import Memolith, Message, OwnerMemory, Role
 from memolith.errors import InvalidInput
 from memolith.exchange.records import Chronicle, Ending
+from support.rows import check_each
 
 ID = "018f0000-0000-7000-8000-000000000001"
 GOOD = Message(None, "I live in Oslo", Role.USER, datetime(2024, 5, 8, tzinfo=UTC), None, ID, "s")
@@ -19,7 +20,7 @@ TOO_LATE = datetime.max.replace(tzinfo=timezone(timedelta(hours=-14)))
 TOO_EARLY = datetime.min.replace(tzinfo=timezone(timedelta(hours=14)))
 
 
-@pytest.mark.parametrize(
+@check_each(
     "changes",
     [
         {"at": TOO_LATE},
@@ -39,8 +40,9 @@ TOO_EARLY = datetime.min.replace(tzinfo=timezone(timedelta(hours=14)))
     ],
 )
 def test_a_message_that_could_not_be_read_again_is_refused(
-    alice: OwnerMemory, changes: dict[str, Any]
+    memory: Memolith, changes: dict[str, Any]
 ) -> None:
+    alice = memory.owner(repr(changes))
     good = replace(GOOD, id=ID[:-1] + "2", content="I like tea")
     with pytest.raises(InvalidInput, match=r"^records\[1\]"):
         alice.import_([good, replace(GOOD, **changes)])
@@ -48,7 +50,7 @@ def test_a_message_that_could_not_be_read_again_is_refused(
     assert alice.import_([good, GOOD]).messages == 2
 
 
-@pytest.mark.parametrize("records", [None, 5, [5], [None], "text"])
+@check_each("records", [None, 5, [5], [None], "text"])
 def test_what_is_no_record_is_refused(alice: OwnerMemory, records: Any) -> None:
     with pytest.raises(InvalidInput, match="records"):
         alice.import_(records)
@@ -59,7 +61,7 @@ def test_the_end_of_a_session_must_be_readable_too(alice: OwnerMemory) -> None:
         alice.import_([GOOD, Ending("s", TOO_LATE)])
 
 
-@pytest.mark.parametrize(
+@check_each(
     "changes",
     [
         {"created_at": TOO_LATE},
@@ -87,7 +89,7 @@ def test_a_memory_that_would_harm_ranking_or_reading_is_refused(
     assert len(alice.recall("metric units").memories) == 1
 
 
-@pytest.mark.parametrize(
+@check_each(
     "call",
     [
         lambda alice: alice.remember("x", tags=5),

@@ -4,18 +4,15 @@ The measure is a second store in which the other owner never was: every call mus
 it gives here, to the letter, errors included. And what the other owner has, down to the rows of
 the file, must be the same afterwards.
 
-Nor may the time that a call takes tell anything. Time is not measured here; the work is compared:
-the statements that run and the steps each takes in SQLite's machine (of PostgreSQL's the rows that
-each gives), the texts that are embedded, and, for the store in memory, the functions called. As
-all keys begin with the owner, the rows of another are not even read past. Not covered: that
-somebody is at work at all (a lock is waited for, memory is short), and the process's cache of word
-stems, where a hit is about a microsecond faster than a miss.
+Nor may the work of a call depend on another owner. Two measures are compared: the statements that
+run with the rows that each scans and sorts (in PostgreSQL the rows that each returns), and the
+number of embedded texts. As all keys begin with the owner, no statement scans another's rows. Not
+covered: waiting for a lock or for memory, and the process's cache of word stems.
 """
 
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -23,7 +20,6 @@ from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
 from threading import current_thread, main_thread
-from types import FrameType
 from typing import Any, ClassVar
 
 import apsw
@@ -31,7 +27,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import memolith
 from memolith import Memolith
 from memolith.adapters.crypto.master import KeyFile
 from memolith.adapters.crypto.plain import PlainCipher
@@ -74,29 +69,18 @@ KINDS = (
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
 
 
-STEPS = (
+ROWS = (
     "SQLITE_STMTSTATUS_FULLSCAN_STEP",
     "SQLITE_STMTSTATUS_SORT",
     "SQLITE_STMTSTATUS_AUTOINDEX",
-    "SQLITE_STMTSTATUS_VM_STEP",
 )
-PACKAGE = str(Path(memolith.__file__).parent)
-UNCOUNTED = ("text/expressions.py", "memolith/values.py", "testing/")
-"""Where functions are not counted: what a process does at the first uses of a pattern or of a
-class and not later, and what is the tests' own."""
 
 
 @dataclass(slots=True)
 class Work:
-    """What is done in a store, in order, while it is watched.
-
-    Of an encrypted store the steps of the machine are left out: its keywords stand in the order
-    of their digests, another in every store, and a search that ends at an index's end is a step
-    shorter.
-    """
+    """The statements and embeddings of a store, in order, while it is watched."""
 
     folder: Path
-    steps: tuple[str, ...] = STEPS
     done: list[object] = field(default_factory=list)
     is_watched: bool = False
     hashing: HashingEmbedder = field(default_factory=lambda: HashingEmbedder(64))
@@ -111,16 +95,11 @@ class Work:
         return self.hashing.embed(texts, role="document")
 
     @contextmanager
-    def watched(self, *, functions: bool) -> Iterator[list[object]]:
+    def watched(self) -> Iterator[list[object]]:
         self.done, self.is_watched = [], True
-        if functions:
-            _forget_texts()
-            sys.setprofile(self._note_function)
         try:
             yield self.done
         finally:
-            if functions:
-                sys.setprofile(None)
             self.is_watched = False
 
     def note(self, statement: str, rows: int) -> None:
@@ -132,23 +111,7 @@ class Work:
         status = event["stmt_status"]
         is_of_the_call = self.is_watched and current_thread() is main_thread()
         if is_of_the_call and isinstance(status, dict):
-            self.done.append((event["sql"], *(status[name] for name in self.steps)))
-
-    def _note_function(self, frame: FrameType, event: str, _argument: object) -> None:
-        name = frame.f_code.co_filename
-        if event != "call" or not name.startswith(PACKAGE):
-            return
-        if not any(part in name for part in UNCOUNTED):
-            self.done.append((name, frame.f_code.co_qualname))
-
-
-def _forget_texts() -> None:
-    """Empty the caches of what texts say, whoever's they were: the next call finds them cold."""
-    for name, module in list(sys.modules.items()):
-        if name.startswith("memolith.text."):
-            for each in vars(module).values():
-                if hasattr(each, "cache_clear"):
-                    each.cache_clear()
+            self.done.append((event["sql"], *(status[name] for name in ROWS)))
 
 
 class Noted(Connection):
@@ -179,10 +142,10 @@ class World:
     schema: str | None = None
 
     def answer(
-        self, door: str, call: Call, owner: str, known: frozenset[str], *, functions: bool
+        self, door: str, call: Call, owner: str, known: frozenset[str]
     ) -> tuple[str, list[object]]:
         """Return what a call gives, and the work that it was."""
-        with self.work.watched(functions=functions) as done:
+        with self.work.watched() as done:
             given = outcome(lambda: call(self.memory, door, owner), known)
         self.memory.flush()  # what waits would be written at another time than in another world
         return given, done
@@ -216,13 +179,10 @@ class Worlds:
     own: Things
     known: frozenset[str]
 
-    def answers(
-        self, door: str, call: Call, owner: str, *, functions: bool = False
-    ) -> list[tuple[str, list[object]]]:
+    def answers(self, door: str, call: Call, owner: str) -> list[tuple[str, list[object]]]:
         """Return what a call gives, and is of work, where Alice is and where she never was."""
         return [
-            world.answer(door, call, owner, self.known, functions=functions)
-            for world in (self.with_alice, self.without)
+            world.answer(door, call, owner, self.known) for world in (self.with_alice, self.without)
         ]
 
     def arrive(self, owner: str) -> None:
@@ -233,7 +193,7 @@ class Worlds:
 
 
 def opened(kind: str, folder: Path, day: int = 2) -> World:
-    work = Work(folder, STEPS[:-1] if kind.startswith("encrypted") else STEPS)
+    work = Work(folder)
     schema = own(folder.name) if kind.endswith("postgres") else None
     url: str | Path = ":memory:" if kind == "inmemory" else folder / "memory.db"
     if schema:
@@ -274,7 +234,7 @@ def worlds(
         worlds = Worlds(first, second, alice, own, ids_of(alice, own))
         worlds.arrive("who comes first")  # and has the model found out and the file opened
         for world in (first, second):
-            with world.work.watched(functions=False) as done:
+            with world.work.watched() as done:
                 world.memory.recall("something", owner="who comes first")
             assert len(done) > 1 or request.param == "inmemory"
         yield worlds
@@ -305,12 +265,10 @@ def test_another_owners_names_are_as_if_nobody_had_them(worlds: Worlds, door: st
     bob = f"bob at {door}"
     worlds.arrive(bob)
     before = worlds.with_alice.rows("alice")
-    in_memory = isinstance(worlds.with_alice.memory._parts.store, InMemoryStore)
     calls = list(DOORS[door](worlds.own, worlds.alice))
     assert calls
-    for number, call in enumerate(calls):
-        functions = in_memory and number % 4 == 0  # it takes its time
-        (here, done), (there, same) = worlds.answers(door, call, bob, functions=functions)
+    for call in calls:
+        (here, done), (there, same) = worlds.answers(door, call, bob)
         assert here == there, call
         assert done == same or door in WHOLE, call
         if door in READING and WORD not in repr(call):
@@ -371,7 +329,7 @@ def test_the_work_that_waits_for_one_owner_is_nobody_elses(worlds: Worlds) -> No
         ids = [*worlds.own.messages, *worlds.alice.messages, *worlds.alice.memories]
         given = []
         for world in (worlds.with_alice, worlds.without):
-            with world.work.watched(functions=isinstance(here, InMemoryStore)) as done:
+            with world.work.watched() as done:
                 answer = _work_of(world.memory._parts.store, bob, ids)
             given.append((answer, done))
         assert given[0] == given[1]

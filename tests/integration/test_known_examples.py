@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from memolith import Memolith, OwnerMemory
+from support.rows import check_each
 
 COMPANION: dict[str, tuple[str, ...]] = {
     "User's birthday is March 15": ("When is my birthday?", "What day was I born on?"),
@@ -115,7 +116,7 @@ def memory(database: str) -> Iterator[Memolith]:
 
 
 @pytest.mark.parametrize("way", ["remember", "learn"])
-@pytest.mark.parametrize(("system", "content", "question"), CASES)
+@check_each(("system", "content", "question"), CASES)
 def test_an_example_comes_first(
     memory: Memolith, system: str, way: str, content: str, question: str
 ) -> None:
@@ -142,9 +143,7 @@ def owners(database: str) -> Iterator[dict[str, OwnerMemory]]:
         yield owners
 
 
-@pytest.mark.parametrize(
-    ("system", "content", "question"), [case for case in CASES if case[0] != "ours"]
-)
+@check_each(("system", "content", "question"), [case for case in CASES if case[0] != "ours"])
 def test_an_example_is_answered_in_its_own_profile(
     owners: dict[str, OwnerMemory], system: str, content: str, question: str
 ) -> None:

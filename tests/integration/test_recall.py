@@ -9,6 +9,7 @@ from memolith import Memolith, Message, OwnerMemory
 from memolith.errors import InvalidInput
 from memolith.exchange.records import Chronicle
 from memolith.testing.clock import SettableClock
+from support.rows import check_each
 
 TEXTS = [
     "The ferry to Hurtigruten leaves at 7",
@@ -151,7 +152,7 @@ def test_the_budget_is_kept_and_what_does_not_fit_is_skipped(alice: OwnerMemory)
     assert len(alice.recall("tea", top_k=1_000_000, token_budget=10_000).memories) == 2
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("options", "field"),
     [
         ({"top_k": -1}, "top_k"),

@@ -8,6 +8,7 @@ from memolith import Memolith, OwnerMemory, State
 from memolith.domain.memories import Action
 from memolith.errors import Conflict, InvalidInput, NotFound
 from memolith.testing.clock import SettableClock
+from support.rows import check_each
 
 
 def test_what_was_remembered_can_be_read_back(alice: OwnerMemory, clock: SettableClock) -> None:
@@ -77,7 +78,7 @@ def test_an_expired_memory_is_not_recalled_nor_restated(
     assert [one.id for one in alice.recall("code word heron").memories] == [second.id]
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("options", "field"),
     [
         ({"kind": "opinion"}, "kind"),
@@ -111,14 +112,14 @@ def test_a_bad_argument_is_named_and_nothing_is_stored(
     assert alice.stats().total_count == 0
 
 
-@pytest.mark.parametrize("content", ["", "   ", "\n\n", "\x00\x01", "x" * 8_001])
+@check_each("content", ["", "   ", "\n\n", "\x00\x01", "x" * 8_001])
 def test_content_that_cant_be_taken_is_refused(alice: OwnerMemory, content: str) -> None:
     with pytest.raises(InvalidInput, match="content"):
         alice.remember(content)
     assert alice.stats().total_count == 0
 
 
-@pytest.mark.parametrize("owner", ["", " ", "o" * 257, "a\nb", "\ud800"])
+@check_each("owner", ["", " ", "o" * 257, "a\nb", "\ud800"])
 def test_an_owner_that_cant_be_is_refused(memory: Memolith, owner: str) -> None:
     with pytest.raises(InvalidInput, match="owner"):
         memory.owner(owner)

@@ -1,92 +1,19 @@
-"""Dates in questions: the quick test for digits and months misses nothing."""
+"""A question names a date only by a digit or the name of a month."""
 
 from __future__ import annotations
-
-import re
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.policies.ranking import query_breadth, query_phrasing
 from memolith.text import dates
 
-
-def words_of(*modules: object) -> list[str]:
-    """Return the words that stand in the modules' expressions, by which most of them find."""
-    patterns = " ".join(
-        each for one in modules for each in vars(one).values() if isinstance(each, str)
-    )
-    return sorted({word for word in re.findall(r"\w{2,}|\bI\b", patterns) if len(word) < 20})
-
-
-ASKED = [
-    "how old",
-    "what was the price",
-    "what city",
-    "which",
-    "where",
-    "wohin",
-    "welche stadt",
-    "who",
-    "what good books",
-    "names of",
-    "called",
-    "wie heißt",
-    "wem",
-    "did you",
-    "you said",
-    "hast du",
-    "würdest du",
-    "how many",
-    "wie teuer",
-]
 TYPICAL = [
     "did I say",
-    "have I ever mentioned",
-    "as we discussed",
-    "what would you recommend",
-    "can you tell me",
-    "summary of",
-    "summarize how",
-    "in order",
-    "mention only and only five items",
-    "the order in which",
-    "different aspects of",
-    "throughout our past conversations",
-    "was mentioned that",
-    "so far",
-    "answer yes or no",
-    "could we go through",
-    "remind me about",
-    "do you still remember if",
-    "I've said",
-    "we've talked about",
-    "you previously told me",
-    "kannst du mir bitte sagen",
-    "habe ich dir",
-    "gesagt",
-    "haben wir",
-    "besprochen",
-    "weißt du noch ob",
-    "fasse zusammen",
-    "in den letzten gesprächen",
-    "hast du mir",
-    "empfohlen",
-    "zusammenfassung von",
-    "how has my",
-    "progressed",
-    "which kinds of",
-    "books",
+    "what was the price",
     "who were",
     "how many",
-    "in what ways",
-    "all of",
-    "each of",
-    "welche farben",
-    "haben",
     "wie viele",
-    "überblick",
-    "walk me through",
+    "haben wir",
     "in may",
     "3 May 2023",
     "2023-05-08",
@@ -96,9 +23,8 @@ TYPICAL = [
     "1999",
     "seit dezember",
     "ſo far",
-    "ſummary of",
 ]
-WORDS = st.sampled_from([*TYPICAL, *words_of(query_phrasing, query_breadth), *ASKED, *dates.MONTHS])
+WORDS = st.sampled_from([*TYPICAL, *dates.MONTHS])
 CASES = st.sampled_from(["lower", "upper", "title", "swapcase"])
 WRITTEN = st.builds(lambda word, case: str(getattr(word, case)()), WORDS, CASES)
 QUESTIONS = st.lists(

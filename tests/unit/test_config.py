@@ -98,10 +98,8 @@ def test_the_default_store_is_in_the_users_data_folder(tmp_path: Path) -> None:
     assert store.is_relative_to(tmp_path / "home")
 
 
-@pytest.mark.parametrize(
-    "home", ["/home/ada", "/", "/home/ada/", "//srv/ada", "relative", "", None]
-)
-@pytest.mark.parametrize("moved", [None, "", "/elsewhere", "elsewhere", "~/elsewhere"])
+@check_each("home", ["/home/ada", "/", "/home/ada/", "//srv/ada", "relative", "", None])
+@check_each("moved", [None, "", "/elsewhere", "elsewhere", "~/elsewhere"])
 def test_the_users_folders_are_where_the_library_has_them(
     monkeypatch: pytest.MonkeyPatch, home: str | None, moved: str | None
 ) -> None:

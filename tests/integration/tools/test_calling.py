@@ -11,6 +11,7 @@ import pytest
 from corpora.hostile import HOSTILE
 from memolith import Memolith, OwnerMemory, tools
 from memolith.testing.clock import SettableClock
+from support.rows import check_each
 from support.tenant_isolation import PATTERNS, furnish
 
 PROFILES = ("standard", "companion", "facts", "chunks", "tiers", "timeline")
@@ -119,9 +120,9 @@ def test_messages_are_found_with_who_said_them(memory: Memolith) -> None:
     assert "user: My bicycle is red" in texts
 
 
-@pytest.mark.parametrize("content", HOSTILE)
+@check_each("content", HOSTILE)
 def test_no_stored_text_leaves_its_fence(memory: Memolith, content: str) -> None:
-    alice = memory.owner("alice")
+    alice = memory.owner(f"alice {HOSTILE.index(content)}")
     kept = alice.remember(content, key="k")  # the user's own word is recalled, as a quotation
     answers = [
         tools.call(alice, "memory_recall", {"query": content}),

@@ -50,7 +50,7 @@ def test_help_needs_nothing_heavy() -> None:
     assert done.stderr == "[]\n"
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@check_each("name", COMMANDS)
 def test_every_command_has_help_with_an_example_and_the_common_options(
     memolith: Any, name: str
 ) -> None:

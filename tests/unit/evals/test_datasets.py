@@ -10,6 +10,7 @@ import pytest
 from memolith.domain.messages import Role
 from memolith.errors import InvalidInput
 from memolith.evals.datasets import read_beam, read_jsonl, read_locomo
+from support.rows import check_each
 
 
 def locomo_sample() -> dict[str, Any]:
@@ -174,7 +175,7 @@ def test_a_message_of_ones_own_without_speaker_is_the_users(tmp_path: Path) -> N
     assert next(conversation.messages()).role is Role.USER
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("records", "place"),
     [
         ([MESSAGE, {"type": "message"}], "line 2"),
@@ -206,8 +207,8 @@ def test_a_missing_file_is_named(tmp_path: Path, read: Any) -> None:
     assert raised.value.field == str(tmp_path / "nowhere.json")
 
 
-@pytest.mark.parametrize("read", [read_locomo, read_beam])
-@pytest.mark.parametrize("content", [b"", b"[", b"{}", b'[{"id": 1}]', b"\xff", b"[" * 5_000])
+@check_each("read", [read_locomo, read_beam])
+@check_each("content", [b"", b"[", b"{}", b'[{"id": 1}]', b"\xff", b"[" * 5_000])
 def test_a_file_of_another_form_is_refused(tmp_path: Path, read: Any, content: bytes) -> None:
     path = tmp_path / "other.json"
     path.write_bytes(content)
